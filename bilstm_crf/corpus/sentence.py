@@ -45,7 +45,7 @@ class Sentence:
     lines: Sequence[int] = ()
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
-    features: Mapping[str, tuple[str, ...]] = field(default=_NO_FEATURES)
+    features: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_FEATURES)
 
     def __len__(self) -> int:
         return len(self.tokens)
