@@ -1,6 +1,6 @@
 """The per-type score table as plain text, laid out as seqeval's classification report."""
 
-from bilstm_crf.evaluation.metrics import EntityScores
+from bilstm_crf.evaluation.metrics import AverageScores, EntityScores
 
 _COLUMNS = ("precision", "recall", "f1-score", "support")
 
@@ -15,7 +15,11 @@ def classification_text(scores: EntityScores, *, digits: int = 2) -> str:
         scores: what to print.
         digits: decimals of the scores.
     """
-    averages = {"micro avg": scores, "macro avg": scores.macro, "weighted avg": scores.weighted}
+    averages: dict[str, EntityScores | AverageScores] = {
+        "micro avg": scores,
+        "macro avg": scores.macro,
+        "weighted avg": scores.weighted,
+    }
     width = max(map(len, (*scores.types, *averages)))
     lines = [f"{'':>{width}} " + "".join(f" {name:>9}" for name in _COLUMNS), ""]
 
