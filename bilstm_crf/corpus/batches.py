@@ -1,0 +1,145 @@
+"""Sentences of similar length as tensors: what to put together, and how it is laid out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bilstm_crf.corpus.encoding import EncodedCorpus
+from bilstm_crf.corpus.forms import FormTable
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as tensors; what belongs to a word form is held once per distinct form.
+
+    Attributes:
+        words: word table row of each distinct form.
+        chars: character ids of each distinct form, 0 where the form is shorter.
+        form_features: hashed affix and shape ids of each distinct form.
+        index: which distinct form each token is; 0 in the padding.
+        lengths: tokens of each sentence.
+        labels: label ids, 0 in the padding; None at prediction.
+        columns: extra columns: value ids by name, each (batch, time).
+        sentences: the number of each sentence in its corpus, to put results back in order.
+    """
+
+    words: Int64[Tensor, "forms"]
+    chars: Int64[Tensor, "forms chars"]
+    form_features: Int64[Tensor, "forms kinds"]
+    index: Int64[Tensor, "batch time"]
+    lengths: Int64[Tensor, "batch"]
+    labels: Int64[Tensor, "batch time"] | None = None
+    columns: dict[str, Tensor] = field(default_factory=dict)
+    sentences: NDArray[np.int64] | None = None
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch time"]:
+        """True where a token stands."""
+        steps = torch.arange(self.index.shape[1], device=self.index.device)
+        return steps < self.lengths[:, None]
+
+    @property
+    def num_tokens(self) -> int:
+        return int(self.lengths.sum())
+
+    def to(self, device: torch.device) -> "Batch":
+        """Return the batch on another device."""
+        if self.words.device == device:
+            return self
+        moved = {
+            f.name: value.to(device, non_blocking=True)
+            for f in fields(self)
+            if isinstance(value := getattr(self, f.name), Tensor)
+        }
+        columns = {
+            name: value.to(device, non_blocking=True) for name, value in self.columns.items()
+        }
+        return Batch(**{**moved, "columns": columns, "sentences": self.sentences})
+
+
+def make_batch(
+    corpus: EncodedCorpus,
+    forms: FormTable,
+    sentences: NDArray[np.int64],
+    *,
+    with_labels: bool = True,
+) -> Batch:
+    """Gather some sentences of a corpus into one padded batch.
+
+    Args:
+        corpus: its ``form_ids`` must be those of ``forms``.
+        forms: what each form id looks like to the model.
+        sentences: which sentences, by number.
+        with_labels: whether to carry the labels.
+    """
+    starts = corpus.starts[sentences]
+    lengths = corpus.starts[sentences + 1] - starts
+    steps = np.arange(lengths.max(initial=0))
+    inside = steps < lengths[:, None]  # (batch, time)
+    positions = (starts[:, None] + steps)[inside]
+    distinct, inverse = np.unique(corpus.form_ids[positions], return_inverse=True)
+
+    def padded(values: NDArray[np.integer]) -> Tensor:
+        table = np.zeros(inside.shape, dtype=np.int64)
+        table[inside] = values
+        return torch.from_numpy(table)
+
+    labels = corpus.label_ids if with_labels else None
+    return Batch(
+        words=torch.from_numpy(forms.words[distinct]),
+        chars=torch.from_numpy(forms.characters(distinct)),
+        form_features=torch.from_numpy(forms.features[distinct]),
+        index=padded(inverse),
+        lengths=torch.from_numpy(lengths),
+        labels=None if labels is None else padded(labels[positions]),
+        columns={name: padded(ids[positions]) for name, (_, ids) in corpus.features.items()},
+        sentences=sentences,
+    )
+
+
+def plan_batches(
+    lengths: NDArray[np.int64],
+    *,
+    batch_size: int,
+    batch_tokens: int | None = None,
+    shuffle: Sequence[int] | None = None,
+) -> list[NDArray[np.int64]]:
+    """Cut a corpus into batches of sentences of similar length.
+
+    Args:
+        lengths: tokens of each sentence; empty sentences are in no batch.
+        batch_size: most sentences of a batch.
+        batch_tokens: most tokens of a batch, padding included; one longer sentence is a batch.
+        shuffle: seed numbers, such as (seed, epoch). Equal lengths are then mixed and the
+            batches come in random order, the same for the same numbers. Without it the
+            longest sentences come first, so that the memory needed shows at once.
+
+    Returns:
+        The sentence numbers of each batch.
+    """
+    rng = None if shuffle is None else np.random.default_rng(list(shuffle))
+    ties = np.arange(len(lengths)) if rng is None else rng.permutation(len(lengths))
+    order = np.lexsort((ties, -lengths))
+    order = order[lengths[order] > 0]
+    batches = list(_cut(order, lengths, batch_size, batch_tokens))
+    if rng is not None:
+        batches = [batches[i] for i in rng.permutation(len(batches))]
+    return batches
+
+
+def _cut(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], batch_size: int, batch_tokens: int | None
+) -> Iterator[NDArray[np.int64]]:
+    start = 0
+    while start < len(order):
+        longest = int(lengths[order[start]])  # the order is by falling length
+        size = batch_size
+        if batch_tokens is not None:
+            size = max(1, min(batch_size, batch_tokens // longest))
+        yield order[start : start + size]
+        start += size

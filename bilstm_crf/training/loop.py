@@ -1,0 +1,276 @@
+"""The training loop: a generator of what happened, which knows no file and no screen."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bilstm_crf.corpus.batches import Batch, make_batch, plan_batches
+from bilstm_crf.corpus.encoding import EncodedCorpus
+from bilstm_crf.corpus.forms import FormTable
+from bilstm_crf.errors import RunError
+from bilstm_crf.evaluation.metrics import EntityScores
+from bilstm_crf.model.tagger import TaggerNetwork
+from bilstm_crf.training.averaging import WeightAverage
+from bilstm_crf.training.early_stopping import EarlyStopping
+from bilstm_crf.training.optimizers import Optimizer
+from bilstm_crf.training.processes import Processes
+from bilstm_crf.training.random_state import load_random_state, random_state
+from bilstm_crf.training.schedules import Schedule
+from bilstm_crf.training.settings import TrainingSection
+
+logger = logging.getLogger(__name__)
+
+_LOSSES_KEPT_ON_GPU = 50
+"""Steps between two looks at the losses on a GPU; each look waits for the device."""
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """One optimizer step.
+
+    Attributes:
+        epoch: counted from 1.
+        step: step in the epoch, counted from 1.
+        steps: steps of the epoch.
+        loss: mean loss a sentence over the epoch so far.
+        tokens: tokens seen in the epoch so far.
+        seconds: time of the epoch so far.
+    """
+
+    epoch: int
+    step: int
+    steps: int
+    loss: float
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EpochDone:
+    """One pass over the training data, and the dev scores after it.
+
+    Attributes:
+        epoch: counted from 1.
+        train_loss: mean negative log likelihood a sentence.
+        dev: entity scores on dev, or None without dev data.
+        learning_rate: as it was at the end.
+        tokens_per_second: training tokens; the time on dev does not count.
+        seconds: training and dev together.
+        is_best: whether dev F1 is the best so far (the first of equals), or there is no dev.
+    """
+
+    epoch: int
+    train_loss: float
+    dev: EntityScores | None
+    learning_rate: float
+    tokens_per_second: float
+    seconds: float
+    is_best: bool
+
+
+class Stopped(Exception):  # noqa: N818 - a request that was granted, not an error
+    """Raised at a step's end when a stop was asked for."""
+
+
+class Trainer:
+    """Trains a network and yields what happened; everything a resume needs has a state dict.
+
+    Args:
+        network: trained in place.
+        section: the training settings.
+        corpus: training sentences with the model's label ids.
+        forms: what the corpus's form ids look like.
+        evaluate: scores the network on dev, or None.
+        seed: decides the order of the batches; dropout follows torch's own generator.
+        processes: the group this process trains in.
+    """
+
+    def __init__(
+        self,
+        network: TaggerNetwork,
+        section: TrainingSection,
+        corpus: EncodedCorpus,
+        forms: FormTable,
+        *,
+        evaluate: Callable[[], EntityScores] | None,
+        seed: int,
+        processes: Processes,
+    ):
+        self.network, self._section = network, section
+        self._corpus, self._forms, self._evaluate = corpus, forms, evaluate
+        self._seed, self._processes = seed, processes
+        self._device = next(network.parameters()).device
+        self._optimizer = Optimizer(section.optimizer, network, clip=section.clip)
+        self._schedule = Schedule(section.schedule, section.epochs)
+        self._stopping = EarlyStopping(section.patience)
+        self._average = WeightAverage(network, section.average) if section.average else None
+        self.stop_requested = False
+        self._epoch, self._step = 1, 0
+        self._loss_sum, self._tokens, self._sentences, self._seconds = 0.0, 0, 0, 0.0
+
+    def run(self) -> Iterator[StepDone | EpochDone]:
+        """Train until the last epoch or until dev no longer improves.
+
+        Yields:
+            StepDone after each step, EpochDone after each epoch. The state may be saved
+            at either.
+
+        Raises:
+            RunError: the loss is not finite.
+            Stopped: ``stop_requested`` was set; the state is that of the last finished step.
+        """
+        while self._epoch <= self._section.epochs and not self._stopping.should_stop:
+            yield from self._train_epoch()
+            yield self._finish_epoch()
+
+    def averaged(self) -> AbstractContextManager[None]:
+        """Return a context in which the network holds the weights that are evaluated and saved."""
+        return self._average.in_place() if self._average else nullcontext()
+
+    def _train_epoch(self) -> Iterator[StepDone]:
+        section = self._section
+        plan = plan_batches(
+            self._corpus.lengths,
+            batch_size=section.batch_size,
+            batch_tokens=section.batch_tokens,
+            shuffle=(self._seed, self._epoch),
+        )
+        groups = [plan[i : i + section.accumulate] for i in range(0, len(plan), section.accumulate)]
+        pending: list[tuple[NDArray[np.int64], Tensor]] = []
+        # On the CPU a look at the loss costs nothing; on a GPU it waits for all that was queued.
+        patience = 1 if self._device.type == "cpu" else _LOSSES_KEPT_ON_GPU
+        started = time.perf_counter() - self._seconds
+        self.network.train()
+        while self._step < len(groups):
+            group = groups[self._step]
+            done = self._epoch - 1 + self._step / len(groups)
+            sums = self._take_step(group, self._schedule.factor(done))
+            pending.append((np.concatenate(group), sums))
+            self._step += 1
+            if len(pending) >= patience or self._step == len(groups):
+                self._count(pending)
+                pending.clear()
+                stop = self._agree_to_stop(sums)
+                self._seconds = time.perf_counter() - started
+                yield StepDone(
+                    self._epoch, self._step, len(groups),
+                    self._loss_sum / max(1, self._sentences), self._tokens, self._seconds,
+                )  # fmt: skip
+                if stop:
+                    raise Stopped
+
+    def _take_step(self, group: list[NDArray[np.int64]], factor: float) -> Tensor:
+        """Sum the gradients of a group of batches and step; return (loss sum, stop requests)."""
+        share = slice(self._processes.rank, None, self._processes.count)
+        sentences = sum(len(batch) for batch in group)
+        losses = torch.zeros((), device=self._device)
+        self._optimizer.zero_grad()
+        for numbers in group:
+            if not len(numbers[share]):
+                continue
+            batch = self._batch(numbers[share])
+            loss = self._loss(batch)
+            (loss / sentences).backward()
+            losses += loss.detach()
+        stop = torch.tensor(float(self.stop_requested), device=self._device)
+        sums = self._processes.sum_gradients(self._optimizer, torch.stack([losses, stop]))
+        if self._average:
+            self._average.before_step()
+        self._optimizer.step(factor)
+        if self._average:
+            self._average.after_step()
+        return sums
+
+    def _batch(self, sentences: NDArray[np.int64]) -> Batch:
+        return make_batch(self._corpus, self._forms, sentences).to(self._device)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        if self._section.precision == "bf16":
+            with torch.autocast(self._device.type, torch.bfloat16):
+                return self.network.loss(batch).sum()
+        return self.network.loss(batch).sum()
+
+    def _count(self, pending: list[tuple[NDArray[np.int64], Tensor]]) -> None:
+        losses = torch.stack([sums[0] for _, sums in pending]).tolist()
+        for (sentences, _), loss in zip(pending, losses, strict=True):
+            if not math.isfinite(loss):
+                raise RunError(self._explain_loss(loss, sentences))
+            self._loss_sum += loss
+            self._sentences += len(sentences)
+            self._tokens += int(self._corpus.lengths[sentences].sum())
+
+    def _explain_loss(self, loss: float, sentences: NDArray[np.int64]) -> str:
+        places = self._corpus.places
+        first = f", among them the one at {places.where(int(sentences[0]))}" if places else ""
+        rate = self._section.optimizer.learning_rate
+        return (
+            f"the loss became {loss} in epoch {self._epoch}, on a batch of {len(sentences)} "
+            f"sentences{first}; the usual cause is a learning rate that is too high "
+            f"(training.optimizer.learning_rate is {rate:g}); nothing of this epoch was saved as best"
+        )
+
+    def _agree_to_stop(self, sums: Tensor) -> bool:
+        if self._processes.count == 1:
+            return self.stop_requested
+        return float(sums[1]) > 0
+
+    def _finish_epoch(self) -> EpochDone:
+        before_dev = time.perf_counter()
+        dev = None
+        if self._evaluate is not None:
+            with self.averaged():
+                dev = self._evaluate()
+        f1 = dev.f1 if dev else math.inf
+        is_best = self._stopping.add(f1) or dev is None
+        self._schedule.epoch_done(f1)
+        factor = self._schedule.factor(self._epoch)
+        done = EpochDone(
+            epoch=self._epoch,
+            train_loss=self._loss_sum / max(1, self._sentences),
+            dev=dev,
+            learning_rate=self._optimizer.learning_rate * factor,
+            tokens_per_second=self._tokens / max(self._seconds, 1e-9),
+            seconds=self._seconds + time.perf_counter() - before_dev,
+            is_best=is_best,
+        )
+        self._epoch, self._step = self._epoch + 1, 0
+        self._loss_sum, self._tokens, self._sentences, self._seconds = 0.0, 0, 0, 0.0
+        return done
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that decides how training goes on, as tensors and plain types."""
+        return {
+            "network": self.network.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "schedule": self._schedule.state_dict(),
+            "stopping": self._stopping.state_dict(),
+            "average": self._average.state_dict() if self._average else None,
+            "random": random_state(),
+            "position": {
+                "epoch": self._epoch, "step": self._step, "loss_sum": self._loss_sum,
+                "tokens": self._tokens, "sentences": self._sentences, "seconds": self._seconds,
+            },
+        }  # fmt: skip
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where the state was taken."""
+        self.network.load_state_dict(state["network"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._schedule.load_state_dict(state["schedule"])
+        self._stopping.load_state_dict(state["stopping"])
+        if self._average:
+            self._average.load_state_dict(state["average"])
+        load_random_state(state["random"])
+        position = state["position"]
+        self._epoch, self._step = position["epoch"], position["step"]
+        self._loss_sum, self._seconds = position["loss_sum"], position["seconds"]
+        self._tokens, self._sentences = position["tokens"], position["sentences"]

@@ -1,0 +1,51 @@
+"""The settings of a training run."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from bilstm_crf.section import Section
+from bilstm_crf.training.optimizers import AdamWSection, OptimizerSection
+from bilstm_crf.training.schedules import CosineSection, ScheduleSection
+
+
+class TrainingSection(Section):
+    """How the model is trained."""
+
+    epochs: int = Field(default=30, ge=1, le=100_000)
+    """Most passes over the training data."""
+
+    batch_size: int = Field(default=32, ge=1, le=100_000)
+    """Most sentences a batch; with several processes, of all of them together."""
+
+    batch_tokens: int | None = Field(default=8000, ge=1)
+    """Most tokens a batch, padding included, so that long documents fit into memory."""
+
+    accumulate: int = Field(default=1, ge=1, le=1000)
+    """Batches whose gradients are summed before each step."""
+
+    optimizer: OptimizerSection = AdamWSection()
+    schedule: ScheduleSection = CosineSection()
+    clip: float | None = Field(default=5.0, gt=0)
+    """Largest norm of the gradient; null for no limit."""
+
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after this many epochs without a better dev F1; null to run all epochs."""
+
+    average: float = Field(default=0.0, ge=0, lt=1)
+    """Decay per step of the running mean of the weights that is evaluated and saved; 0 for none."""
+
+    precision: Literal["auto", "float32", "bf16"] = "float32"
+    """Arithmetic of the network; the CRF is always in float32."""
+
+    checkpoint_steps: int | None = Field(default=None, ge=1)
+    """Save the state for resuming every so many steps as well, not only after each epoch."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainingSection":
+        warm_up = self.schedule.warm_up
+        if warm_up > self.epochs:
+            raise ValueError(
+                f"schedule.warm_up ({warm_up:g} epochs) is longer than training.epochs ({self.epochs})"
+            )
+        return self
