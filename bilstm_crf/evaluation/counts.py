@@ -30,10 +30,6 @@ class EntityCounts:
     def __len__(self) -> int:
         return int(self.gold.shape[0])
 
-    def stacked(self) -> Counts:
-        """Return all counts as one array of shape ``(3, sentences, types)``."""
-        return np.stack([self.correct, self.predicted, self.gold])
-
 
 def check_lengths(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
     """Raise ValueError where two sets of label rows do not have the same shape."""
