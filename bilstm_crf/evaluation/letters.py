@@ -5,6 +5,8 @@ Renaming never looks at neighbours: a malformed row stays as malformed as it was
 
 from collections.abc import Callable, Mapping, Sequence
 
+from bilstm_crf.corpus.labels import scheme_name
+
 Rename = Callable[[Sequence[str]], Sequence[str]]
 
 _TO_BIOES: Mapping[str, Mapping[str, str]] = {
@@ -20,12 +22,12 @@ _TO_BIO: Mapping[str, Mapping[str, str]] = {
 
 def to_bioes_letters(scheme: str) -> Rename:
     """Return a function that renames BMES and BILOU labels to B, I, E, S; others stay."""
-    return _renamer(_TO_BIOES.get(scheme, {}))
+    return _renamer(_TO_BIOES.get(scheme_name(scheme), {}))
 
 
 def to_bio_letters(scheme: str) -> Rename:
     """Return a function that renames BIOES, BMES and BILOU labels to B, I; others stay."""
-    return _renamer(_TO_BIO.get(scheme, {}))
+    return _renamer(_TO_BIO.get(scheme_name(scheme), {}))
 
 
 def _renamer(letters: Mapping[str, str]) -> Rename:

@@ -17,6 +17,8 @@ from bilstm_crf.evaluation.counts import EntityCounts, count_labels
 from bilstm_crf.evaluation.entities import SEQEVAL_DEFAULT, EntityFinder
 from bilstm_crf.evaluation.letters import to_bioes_letters
 
+Floats = NDArray[np.float64]
+
 HEADLINE_READING = "seqeval_default"
 
 
@@ -134,43 +136,22 @@ def scores_from_counts(
     correct, predicted, gold = (
         table.sum(axis=0) for table in (counts.correct, counts.predicted, counts.gold)
     )
-    precision, recall, f1 = precision_recall_f1(correct, predicted, gold)
-    micro = precision_recall_f1(correct.sum(), predicted.sum(), gold.sum())
-    types = {
-        name: TypeScores(
-            float(precision[i]),
-            float(recall[i]),
-            float(f1[i]),
-            int(gold[i]),
-            int(predicted[i]),
-            int(correct[i]),
-        )
-        for i, name in enumerate(counts.types)
-    }
-    support, num_predicted = int(gold.sum()), int(predicted.sum())
+    micro = type_scores(int(correct.sum()), int(predicted.sum()), int(gold.sum()))
+    by_type = map(type_scores, correct.tolist(), predicted.tolist(), gold.tolist())
+    each = precision_recall_f1(correct, predicted, gold)
     return EntityScores(
-        precision=float(micro[0]),
-        recall=float(micro[1]),
-        f1=float(micro[2]),
-        support=support,
-        predicted=num_predicted,
-        correct=int(correct.sum()),
-        types=types,
-        macro=_average(precision, recall, f1, np.ones_like(gold)),
-        weighted=_average(precision, recall, f1, gold),
+        **asdict(micro),
+        types=dict(zip(counts.types, by_type, strict=True)),
+        macro=_average(each, np.ones_like(gold)),
+        weighted=_average(each, gold),
         accuracy=equal_tokens / num_tokens if num_tokens else 0.0,
         num_tokens=num_tokens,
         reading=reading,
-        notes=_notes(support, num_predicted),
+        notes=_notes(micro.support, micro.predicted),
     )
 
 
-Floats = NDArray[np.float64]
-
-
-def precision_recall_f1(
-    correct: NDArray[Any], predicted: NDArray[Any], gold: NDArray[Any]
-) -> tuple[Floats, Floats, Floats]:
+def precision_recall_f1(correct: Any, predicted: Any, gold: Any) -> tuple[Floats, Floats, Floats]:
     """Compute the three scores elementwise from counts of one shape; 0 where undefined.
 
     Van Rijsbergen 1979, chapter 7. The order of the operations is that of seqeval and
@@ -183,14 +164,22 @@ def precision_recall_f1(
     return precision, recall, f1
 
 
-def _average(precision: Floats, recall: Floats, f1: Floats, weights: NDArray[Any]) -> AverageScores:
+def ratio_scores(matched: float, predicted: int, gold: int) -> AverageScores:
+    """Score counts of one kind of entity; ``matched`` may count some by half."""
+    scores = precision_recall_f1(np.float64(matched), np.int64(predicted), np.int64(gold))
+    return AverageScores(*map(float, scores))
+
+
+def type_scores(correct: int, predicted: int, gold: int) -> TypeScores:
+    """Score counts of one kind of entity."""
+    ratios = ratio_scores(correct, predicted, gold)
+    return TypeScores(ratios.precision, ratios.recall, ratios.f1, gold, predicted, correct)
+
+
+def _average(scores: tuple[Floats, Floats, Floats], weights: NDArray[Any]) -> AverageScores:
     if weights.sum() == 0:
         return AverageScores(0.0, 0.0, 0.0)
-    return AverageScores(
-        precision=float(np.average(precision, weights=weights)),
-        recall=float(np.average(recall, weights=weights)),
-        f1=float(np.average(f1, weights=weights)),
-    )
+    return AverageScores(*(float(np.average(values, weights=weights)) for values in scores))
 
 
 def _notes(support: int, predicted: int) -> tuple[str, ...]:
