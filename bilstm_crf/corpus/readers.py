@@ -1,0 +1,197 @@
+"""From files to sentences: a table of formats, and which format a file is in."""
+
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bilstm_crf.corpus.columns import read_columns
+from bilstm_crf.corpus.data_section import (
+    DataSection,
+    ReaderSettings,
+    expand_paths,
+)
+from bilstm_crf.corpus.json_documents import JsonDocuments
+from bilstm_crf.corpus.layout import BLANK
+from bilstm_crf.corpus.layout_detection import detect_layout
+from bilstm_crf.corpus.malformed import Malformed, MalformedRows
+from bilstm_crf.corpus.plain_text import read_plain_text
+from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.corpus.text_source import read_text
+from bilstm_crf.errors import DataError
+
+__all__ = [
+    "READERS",
+    "DataSection",
+    "ReaderSettings",
+    "ReadingInput",
+    "detect_format",
+    "expand_paths",
+    "read_sentences",
+    "read_split",
+]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReadingInput:
+    """What a reader gets.
+
+    Attributes:
+        head: the beginning of the text, whole lines, for detection.
+        chunks: the whole text, in pieces of whole lines.
+        path: the file, for messages.
+        settings: how to read.
+        malformed: takes the places that do not fit.
+        labelled: whether labels are needed.
+        describe: called with a phrase on how the file is read.
+    """
+
+    head: str
+    chunks: Iterable[str]
+    path: Path
+    settings: ReaderSettings
+    malformed: MalformedRows
+    labelled: bool
+    describe: Callable[[str], None]
+
+
+def _read_conll(source: ReadingInput) -> Iterator[Sentence]:
+    settings = source.settings
+    layout = detect_layout(source.head, settings, source.path, labelled=source.labelled)
+    source.describe(layout.describe())
+    return read_columns(
+        source.chunks,
+        layout,
+        str(source.path),
+        source.malformed,
+        labelled=source.labelled,
+        sentence_end=settings.sentence_end,
+    )
+
+
+def _read_conllu(source: ReadingInput) -> Iterator[Sentence]:
+    settings = replace(source.settings, delimiter="tab")
+    if settings.token_column == "auto" and "global.columns" not in source.head[:4096]:
+        settings = replace(settings, token_column=1)
+    return _read_conll(replace(source, settings=settings))
+
+
+def _json_documents(source: ReadingInput) -> JsonDocuments:
+    settings = source.settings
+    return JsonDocuments(
+        source.path,
+        source.malformed,
+        labelled=source.labelled,
+        unit=settings.tokens,
+        split=settings.split_sentences,
+    )
+
+
+def _read_json(source: ReadingInput) -> Iterator[Sentence]:
+    return _json_documents(source).read_array(source.chunks)
+
+
+def _read_jsonl(source: ReadingInput) -> Iterator[Sentence]:
+    return _json_documents(source).read_lines(source.chunks)
+
+
+def _read_text(source: ReadingInput) -> Iterator[Sentence]:
+    if source.labelled:
+        raise DataError("running text has no labels; labelled data is needed", source.path)
+    settings = source.settings
+    return read_plain_text(
+        source.chunks, str(source.path), unit=settings.tokens, split=settings.split_sentences
+    )
+
+
+READERS: dict[str, Callable[[ReadingInput], Iterator[Sentence]]] = {
+    "conll": _read_conll,
+    "conllu": _read_conllu,
+    "json": _read_json,
+    "jsonl": _read_jsonl,
+    "text": _read_text,
+}
+"""Format name -> reader."""
+
+
+def detect_format(head: str, *, labelled: bool = True) -> str:
+    """Return the format of a text from its beginning.
+
+    JSON begins with a brace or bracket. Otherwise labelled data is in columns, and
+    unlabelled data is running text if its lines hold several words without tabs, their
+    number changing from line to line.
+    """
+    start = head.lstrip()[:1]
+    lines = [line for line in head.split("\n", 2000)[:2000] if line.strip(BLANK)]
+    if start == "{" and lines[0].rstrip().endswith("}"):
+        return "jsonl"
+    if start == "[" and (lines[0].strip() == "[" or lines[0].lstrip()[1:2] in ("{", "[", '"')):
+        is_pair = lines[0].lstrip().startswith('["') and lines[0].rstrip().endswith("]")
+        return "jsonl" if is_pair and (len(lines) == 1 or lines[1].startswith("[")) else "json"
+    if start == "{" and len(lines) > 1 and lines[0].strip() == "{":
+        return "json"
+    if labelled or not lines:
+        return "conll"
+    rows = [line for line in lines if not line.startswith("#")] or lines
+    widths = [len(line.split()) for line in rows if "\t" not in line]
+    varied = len(set(widths)) > 1 and sum(widths) > 2 * len(widths)
+    return "text" if len(widths) == len(rows) and (varied or min(widths) > 9) else "conll"
+
+
+def read_sentences(
+    path: Path,
+    settings: ReaderSettings | None = None,
+    *,
+    labelled: bool = True,
+    listener: Callable[[Malformed], None] | None = None,
+    describe: Callable[[str], None] | None = None,
+) -> Iterator[Sentence]:
+    """Yield the sentences of a file, in bounded memory (JSON arrays excepted).
+
+    Args:
+        path: the file, or ``-`` for standard input; may be gzipped.
+        settings: how to read; by default all is detected and said in the log.
+        labelled: whether labels are needed; without, ``Sentence.labels`` is None.
+        listener: called with each malformed place that is repaired.
+        describe: called once with a phrase on how the file is read, instead of the log.
+
+    Raises:
+        DataError: the file cannot be read, or a place in it is malformed and
+            ``settings.on_malformed`` is ``error``; names file and line.
+    """
+    settings = settings or ReaderSettings()
+    chunks = read_text(path, settings.encoding)
+    head = next(chunks, "")
+    name: str = settings.format
+    if name == "auto":
+        name = detect_format(head, labelled=labelled)
+
+    def say(phrase: str) -> None:
+        _log.info("%s: read as %s", path, phrase)
+
+    tell = describe or say
+    malformed = MalformedRows(path, settings.on_malformed, listener)
+    source = ReadingInput(
+        head=head,
+        chunks=itertools.chain([head], chunks),
+        path=path,
+        settings=settings,
+        malformed=malformed,
+        labelled=labelled,
+        describe=lambda phrase: tell(f"{name}: {phrase}"),
+    )
+    if name not in ("conll", "conllu"):
+        tell(name)
+    yield from READERS[name](source)
+    malformed.warn()
+
+
+def read_split(
+    paths: Iterable[Path], settings: ReaderSettings | None = None, *, labelled: bool = True
+) -> Iterator[Sentence]:
+    """Yield the sentences of several files, one after the other."""
+    for path in paths:
+        yield from read_sentences(path, settings, labelled=labelled)
