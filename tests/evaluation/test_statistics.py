@@ -52,7 +52,7 @@ def test_intervals_hold_the_true_score_as_often_as_they_say():
 def test_equal_systems_give_uniform_p_values():
     rng = np.random.default_rng(3)
     bootstrap, randomisation = [], []
-    for trial in range(400):
+    for trial in range(500):
         gold = draw_sentences(rng, 300)
         found = compare_systems(
             draw_system(rng, gold, 0.6), draw_system(rng, gold, 0.6), resamples=200, seed=trial
@@ -60,8 +60,9 @@ def test_equal_systems_give_uniform_p_values():
         bootstrap.append(found.micro.p_bootstrap)
         randomisation.append(found.micro.p_randomisation)
     for values in (bootstrap, randomisation):
-        assert kstest(values, "uniform").pvalue > 0.05
-        assert np.mean(np.array(values) < 0.05) == pytest.approx(0.05, abs=0.02)
+        assert kstest(values, "uniform").pvalue > 0.01
+        # three standard errors of 500 trials
+        assert np.mean(np.array(values) < 0.05) == pytest.approx(0.05, abs=0.03)
 
 
 def test_a_better_system_is_told_from_a_worse_one():
