@@ -31,14 +31,14 @@ class Config(Section):
     model: ModelSection = ModelSection()
     training: TrainingSection = TrainingSection()
 
-    def resolved(self, base: Path) -> "Config":
+    def resolve(self, base: Path) -> "Config":
         """Return the same configuration with every path made absolute, starting from ``base``."""
         output = None if self.output_dir is None else str((base / self.output_dir).resolve())
         return self.model_copy(
             update={
                 "output_dir": output,
-                "data": self.data.resolved(base),
-                "model": self.model.resolved(base),
+                "data": self.data.resolve(base),
+                "model": self.model.resolve(base),
             }
         )
 
@@ -65,7 +65,7 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
     document = read_yaml(path)
     for override in overrides:
         _apply_override(document, override)
-    return validate(document).resolved(path.resolve().parent)
+    return validate(document).resolve(path.resolve().parent)
 
 
 def validate(document: Document) -> Config:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 UNKNOWN = 0
 """Id of every string that a vocabulary does not hold."""
@@ -92,3 +93,20 @@ def training_key(form: str, known_vectors: "set[str] | Mapping[str, object]") ->
     """
     keys = lookup_keys(form)
     return next((key for key in keys if key in known_vectors), keys[-1])
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """All that a model knows by name.
+
+    Attributes:
+        words: rows of the word table.
+        chars: characters.
+        labels: labels of the model in the order of their ids, ``O`` first.
+        columns: values of each extra column.
+    """
+
+    words: WordVocabulary
+    chars: Vocabulary
+    labels: tuple[str, ...]
+    columns: Mapping[str, Vocabulary]

@@ -38,11 +38,10 @@ class FormEmbeddings(nn.Module):
     first_rows: Tensor
 
     @property
-    def sparse_weight(self) -> nn.Parameter:
-        """The table whose gradient holds only the rows of the batch."""
-        return self.weight
+    def sparse_weight(self) -> nn.Parameter | None:
+        """The table whose gradient holds only the rows of the batch, if it has any."""
+        return self.weight if self.weight.requires_grad and self.weight.numel() else None
 
     def forward(self, features: Int64[Tensor, "forms kinds"]) -> Float[Tensor, "forms size"]:
         rows = features + self.first_rows
-        sparse = self.training and self.weight.requires_grad
-        return F.embedding(rows, self.weight, sparse=sparse).flatten(1)
+        return F.embedding(rows, self.weight, sparse=self.sparse_weight is not None).flatten(1)

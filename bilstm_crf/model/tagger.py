@@ -54,9 +54,9 @@ class ModelSection(Section):
 
     crf: CRFSection = CRFSection()
 
-    def resolved(self, base: Path) -> "ModelSection":
+    def resolve(self, base: Path) -> "ModelSection":
         """Return the section with absolute paths, starting from ``base``."""
-        return self.model_copy(update={"word_embeddings": self.word_embeddings.resolved(base)})
+        return self.model_copy(update={"word_embeddings": self.word_embeddings.resolve(base)})
 
 
 @dataclass(frozen=True)

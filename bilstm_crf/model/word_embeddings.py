@@ -36,7 +36,7 @@ class WordEmbeddingsSection(Section):
     min_count: int = Field(default=1, ge=1)
     """Training words seen less often, and without a pretrained vector, count as unknown."""
 
-    def resolved(self, base: Path) -> "WordEmbeddingsSection":
+    def resolve(self, base: Path) -> "WordEmbeddingsSection":
         """Return the section with absolute paths, starting from ``base``."""
         if self.vectors is None:
             return self
@@ -85,9 +85,9 @@ class WordEmbeddings(nn.Module):
         self.register_buffer("stored", torch.zeros(num_stored, size, dtype=torch.float16))
 
     @property
-    def sparse_weight(self) -> nn.Parameter:
-        """The table whose gradient holds only the rows of the batch."""
-        return self.weight
+    def sparse_weight(self) -> nn.Parameter | None:
+        """The table whose gradient holds only the rows of the batch, if it has any."""
+        return self.weight if self.weight.requires_grad and self.weight.numel() else None
 
     def load_pretrained(
         self, rows: NDArray[np.int64], vectors: NDArray[np.float32]
@@ -110,7 +110,7 @@ class WordEmbeddings(nn.Module):
             if self.dropout > 0:
                 dropped = torch.rand(words.shape, device=words.device) < self.dropout
                 words = words.masked_fill(dropped, UNKNOWN)
-            return F.embedding(words, self.weight, sparse=self.weight.requires_grad)
+            return F.embedding(words, self.weight, sparse=self.sparse_weight is not None)
         if self.stored.shape[0] == 0:
             return F.embedding(words, self.weight)
         tuned = F.embedding(words.clamp(max=self.num_trained - 1), self.weight)

@@ -211,10 +211,5 @@ class Optimizer:
 
 def sparse_tables(network: nn.Module) -> list[nn.Parameter]:
     """Return the trainable tables whose gradients are sparse, as their modules declare."""
-    return [
-        module.sparse_weight
-        for module in network.modules()
-        if isinstance(getattr(module, "sparse_weight", None), nn.Parameter)
-        and module.sparse_weight.requires_grad
-        and module.sparse_weight.numel()
-    ]
+    tables = [getattr(module, "sparse_weight", None) for module in network.modules()]
+    return [table for table in tables if isinstance(table, nn.Parameter)]

@@ -1,0 +1,140 @@
+"""The command line: options, help and exit codes; the work is imported when a command runs.
+
+Exit codes: 0 done, 1 a mistake in input or configuration (one line on stderr), 2 wrong
+usage, 130 stopped by Ctrl-C. Anything else is a bug and shows its traceback.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bilstm_crf import __version__
+from bilstm_crf.console import set_up_logging, show_error
+from bilstm_crf.errors import BilstmCrfError
+
+app = typer.Typer(
+    name="bilstm-crf",
+    help="Train, evaluate and use named-entity recognisers: characters and words, BiLSTM, CRF.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL.pt", help="A model file.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.", metavar="DEVICE")
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Torch threads; default: all cores.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"bilstm-crf {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only warnings.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show details.")] = False,
+) -> None:
+    set_up_logging(-1 if quiet else 1 if verbose else 0)
+
+
+def _set_threads(threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+@app.command()
+def train(
+    config: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG.yaml", help="The configuration.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key: training.epochs=3."),
+    ] = None,
+    output_dir: Annotated[
+        Path | None, typer.Option(help="Run folder; default: output_dir, or runs/<config name>.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run that is in the folder.")
+    ] = False,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with an interrupted run.")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Train this many seeds, report their spread, keep the best.")
+    ] = 1,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+) -> None:
+    """Train a model; writes model.pt and reports into a run folder."""
+    from bilstm_crf.commands.train import train_command
+
+    _set_threads(threads)
+    train_command(
+        config,
+        set_ or [],
+        output_dir=output_dir,
+        device=device,
+        overwrite=overwrite,
+        resume=resume,
+        seeds=seeds,
+    )
+
+
+@app.command()
+def config() -> None:
+    """Print the default configuration with every key explained."""
+    from bilstm_crf.commands.config import defaults_as_yaml
+
+    typer.echo(defaults_as_yaml(), nl=False)
+
+
+@app.command()
+def info(
+    model: ModelArgument,
+    transitions: Annotated[
+        bool, typer.Option("--transitions", help="Print the learned transition scores instead.")
+    ] = False,
+) -> None:
+    """Say what a model is: labels, sizes, scores, data and versions."""
+    from bilstm_crf.commands.info import describe_model, print_transitions
+
+    if transitions:
+        print_transitions(model)
+        return
+    for name, value in describe_model(model):
+        typer.echo(f"{name + ':':<16}{value}")
+
+
+def main() -> None:
+    """Run the command line; the only place where errors become exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        # Help and reports give way to a terminal that cannot show them; data is written as bytes.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except BilstmCrfError as error:
+        show_error(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        show_error("stopped")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

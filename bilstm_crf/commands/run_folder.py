@@ -1,0 +1,174 @@
+"""The folder of one training run: whose it is, and the files in it."""
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from bilstm_crf.errors import RunError
+
+logger = logging.getLogger(__name__)
+
+_OWN_FILES = ("model.pt", "state.pt", "config.yaml", "metrics.jsonl", "report.json")
+
+
+class RunFolder:
+    """A run folder, held by this process alone while it is open.
+
+    Args:
+        path: the folder; made if it is not there.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path.resolve()
+        self._lock: IO[str] | None = None
+
+    @property
+    def model(self) -> Path:
+        """The best model so far."""
+        return self.path / "model.pt"
+
+    @property
+    def state(self) -> Path:
+        """What a resume needs; gone once the run is finished."""
+        return self.path / "state.pt"
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration."""
+        return self.path / "config.yaml"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON line an epoch."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def report(self) -> Path:
+        """The final scores."""
+        return self.path / "report.json"
+
+    def open_new(self, *, overwrite: bool) -> None:
+        """Make the folder and take it for this process.
+
+        Raises:
+            RunError: it cannot be made or written, holds another run, or is in use.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{self.path}: is a file, expected a folder for the run")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be made: {error.strerror}") from None
+        self._take()
+        held = [name for name in _OWN_FILES if (self.path / name).exists()]
+        if held and not overwrite:
+            self.close()
+            raise RunError(
+                f"{self.path}: holds another run ({', '.join(held)}); choose another --output-dir, go "
+                "on with it by --resume, or replace it with --overwrite"
+            )
+        for name in held:
+            (self.path / name).unlink()
+
+    def open_existing(self) -> None:
+        """Take the folder of an interrupted run for this process.
+
+        Raises:
+            RunError: there is nothing to go on with, or the folder is in use.
+        """
+        if not self.path.is_dir():
+            raise RunError(f"{self.path}: no such run folder")
+        if not self.state.exists():
+            hint = "the run is finished" if self.report.exists() else "no run was started in it"
+            raise RunError(f"{self.path}: nothing to resume (no state.pt; {hint})")
+        self._take()
+
+    def close(self) -> None:
+        """Give the folder free."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _take(self) -> None:
+        try:
+            lock = (self.path / ".lock").open("a", encoding="utf-8")
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
+        if not _lock_file(lock):
+            lock.close()
+            raise RunError(f"{self.path}: in use by another running training; wait or stop it")
+        self._lock = lock
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a small file, whole or not at all.
+
+        Raises:
+            RunError: the folder cannot be written or the disk is full.
+        """
+        temporary = self.path / f"{name}.tmp"
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(temporary, self.path / name)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise RunError(f"{self.path / name}: cannot be written: {error.strerror}") from None
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        self.write_text(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+    def add_metrics(self, line: Mapping[str, Any]) -> None:
+        """Add an epoch's line, replacing what an interrupted run wrote from that epoch on."""
+        kept = [old for old in self.read_metrics() if old["epoch"] < line["epoch"]]
+        lines = [json.dumps(entry, ensure_ascii=False) for entry in (*kept, line)]
+        self.write_text("metrics.jsonl", "\n".join(lines) + "\n")
+
+    def read_report(self) -> dict[str, Any]:
+        """Return the content of ``report.json``."""
+        return dict(json.loads(self.report.read_text(encoding="utf-8")))
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Return the lines of ``metrics.jsonl``, none if it is not there."""
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line]
+
+
+def _lock_file(file: IO[str]) -> bool:
+    """Lock a file until it is closed or the process ends; False if another process holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the lock file then only marks the folder
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def newest_run(root: Path) -> Path:
+    """Return the run folder under ``root`` whose model was written last.
+
+    Raises:
+        RunError: there is none.
+    """
+    models = sorted(root.glob("**/model.pt"), key=lambda path: path.stat().st_mtime)
+    if not models:
+        raise RunError(f"{root.resolve()}: no finished run in it; train one, or name a model file")
+    return models[-1].parent

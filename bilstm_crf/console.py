@@ -1,0 +1,112 @@
+"""The screen: log lines, the progress bar and tables; everything here but results is on stderr."""
+
+import logging
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from bilstm_crf.evaluation.metrics import EntityScores
+
+
+def set_up_logging(verbosity: int = 0) -> None:
+    """Send log records to stderr, one plain line each.
+
+    Args:
+        verbosity: 0 shows what happens, 1 also details, -1 only warnings.
+    """
+    level = {-1: logging.WARNING, 0: logging.INFO}.get(verbosity, logging.DEBUG)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_LineFormatter())
+    logger = logging.getLogger("bilstm_crf")
+    logger.handlers = [handler]
+    logger.setLevel(level)
+    logger.propagate = False
+
+
+class _LineFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        text = record.getMessage()
+        return f"{record.levelname.lower()}: {text}" if record.levelno >= logging.WARNING else text
+
+
+def show_error(message: str) -> None:
+    """Write an error to stderr, one line for each mistake."""
+    for line in message.splitlines() or [""]:
+        print(f"error: {line}", file=sys.stderr)
+
+
+def say(message: str) -> None:
+    """Write a line for the user to stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+class EpochBar:
+    """A bar over the steps of an epoch on a terminal; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[None] | None = None
+
+    def show(self, epoch: int, step: int, steps: int, loss: float, tokens_per_second: float) -> None:
+        """Draw the bar as it stands after a step."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=steps, desc=f"epoch {epoch}", unit="batch", leave=False, dynamic_ncols=True
+            )
+        self._bar.set_postfix_str(f"loss {loss:.3f}, {tokens_per_second:,.0f} tokens/s", refresh=False)
+        self._bar.update(step - self._bar.n)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
+) -> None:
+    """Write a table of results to stdout: ruled on a terminal, plain columns elsewhere."""
+    rows = [list(row) for row in rows]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(title=title, title_justify="left")
+        for number, name in enumerate(columns):
+            table.add_column(name, justify="right" if number else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table, markup=False)
+        return
+    if title:
+        print(title)
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for row in [list(columns), *rows]:
+        cells = [
+            cell.rjust(width) if number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def print_scores(scores: "EntityScores", *, title: str | None = None) -> None:
+    """Write entity scores to stdout, a row for each type and average."""
+
+    def row(name: str, precision: float, recall: float, f1: float, support: int) -> list[str]:
+        return [name, *(f"{100 * value:.2f}" for value in (precision, recall, f1)), str(support)]
+
+    rows = [row(n, t.precision, t.recall, t.f1, t.support) for n, t in scores.types.items()]
+    support = scores.support
+    rows.append(row("micro avg", scores.precision, scores.recall, scores.f1, support))
+    for name, average in (("macro avg", scores.macro), ("weighted avg", scores.weighted)):
+        rows.append(row(name, average.precision, average.recall, average.f1, support))
+    print_table(["type", "precision", "recall", "F1", "support"], rows, title=title)
+    for note in scores.notes:
+        say(f"note: {note}")

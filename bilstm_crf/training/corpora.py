@@ -1,0 +1,171 @@
+"""The three splits of a corpus, read and numbered; dev and test chosen from, never learned from."""
+
+import hashlib
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from bilstm_crf.corpus.data_section import DataSection
+from bilstm_crf.corpus.encoding import EncodedCorpus, encode
+from bilstm_crf.corpus.forms import FormTable
+from bilstm_crf.corpus.label_ids import LearnedLabels, learn_labels
+from bilstm_crf.corpus.labels import (
+    SCHEMES,
+    LabelsSection,
+    convert_labels,
+    detect_scheme,
+    labels_to_spans,
+    split_label,
+)
+from bilstm_crf.corpus.readers import read_split
+from bilstm_crf.corpus.vocabulary import Vocabularies
+from bilstm_crf.errors import ConfigError, DataError
+from bilstm_crf.evaluation.metrics import EntityScores, score
+from bilstm_crf.model.decoding import decode_corpus
+from bilstm_crf.model.tagger import TaggerNetwork
+
+logger = logging.getLogger(__name__)
+
+Split = Literal["train", "dev", "test"]
+
+
+def read_corpus(data: DataSection, labels: LabelsSection, split: Split) -> EncodedCorpus | None:
+    """Read one split; None where the configuration names no file for it."""
+    files = data.files(split)
+    if not files:
+        return None
+    settings = data.reader_settings(labels)
+    corpus = encode(read_split(files, settings), tuple(data.features))
+    if not len(corpus):
+        raise DataError("no sentences in it", files[0])
+    logger.info("%s: %d sentences, %d tokens from %s", split, len(corpus), corpus.num_tokens,
+                ", ".join(str(file) for file in files))  # fmt: skip
+    return corpus
+
+
+def read_training_corpus(data: DataSection, labels: LabelsSection) -> LearnedLabels:
+    """Read the training split and learn its labels.
+
+    Raises:
+        ConfigError: ``data.train`` is missing.
+        DataError: a file cannot be read or holds malformed lines.
+    """
+    corpus = read_corpus(data, labels, "train")
+    if corpus is None:
+        raise ConfigError("data.train: missing; name the file to train on")
+    return learn_labels(corpus, labels)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Dev or test: numbered for the network, gold labels as they stand in the file.
+
+    Attributes:
+        corpus: its form ids index ``forms``.
+        forms: what its forms look like to the network.
+        gold: labels of each sentence in ``scheme``.
+        scheme: scheme of the file.
+        model_labels: the network's labels.
+        model_scheme: their scheme.
+    """
+
+    corpus: EncodedCorpus
+    forms: FormTable
+    gold: list[list[str]]
+    scheme: str
+    model_labels: tuple[str, ...]
+    model_scheme: str
+
+    def predict(self, network: TaggerNetwork) -> list[list[str]]:
+        """Return the labels a network gives each sentence, in the scheme of the file."""
+        names = self.model_labels
+        return [
+            convert_labels([names[i] for i in path.tolist()], self.model_scheme, self.scheme)
+            for path in decode_corpus(network, self.corpus, self.forms)
+        ]
+
+    def score(self, network: TaggerNetwork) -> EntityScores:
+        """Return the entity scores of a network."""
+        return score(self.gold, self.predict(network), scheme=self.scheme)
+
+
+def hold_out(
+    corpus: EncodedCorpus,
+    name: str,
+    forms: FormTable,
+    learned: LearnedLabels,
+    model_scheme: str,
+    columns: Vocabularies,
+) -> HeldOut:
+    """Number a dev or test corpus with what training learned.
+
+    Raises:
+        DataError: the corpus has no labels.
+    """
+    if corpus.label_ids is None:
+        raise DataError(f"the {name} data has no labels; see data.label_column")
+    gold = list(corpus.sentence_labels())
+    forms.extend(corpus.forms)
+    _warn_about_unknown_types(gold, name, learned.types)
+    return HeldOut(
+        corpus=with_known_columns(corpus, columns),
+        forms=forms,
+        gold=gold,
+        scheme=_scheme_of(gold, corpus.labels, learned.scheme),
+        model_labels=learned.labels,
+        model_scheme=model_scheme,
+    )
+
+
+def with_known_columns(corpus: EncodedCorpus, vocabularies: Vocabularies) -> EncodedCorpus:
+    """Return the corpus with its extra columns numbered by the vocabularies.
+
+    Raises:
+        DataError: a column that the model needs is missing.
+    """
+    features = {}
+    for name, known in vocabularies.columns.items():
+        if name not in corpus.features:
+            raise DataError(f"the model needs the extra column {name!r}; see data.features")
+        values, ids = corpus.features[name]
+        translation = np.array([known.id(value) for value in values] or [0], dtype=np.int32)
+        features[name] = (known.strings, translation[ids])
+    return EncodedCorpus(
+        corpus.forms, corpus.form_ids, corpus.labels, corpus.label_ids, corpus.starts, features,
+        corpus.places,
+    )  # fmt: skip
+
+
+def _scheme_of(gold: list[list[str]], labels: tuple[str, ...], train_scheme: str) -> str:
+    """Return the training scheme, unless the file has prefixes that it does not know."""
+    prefixes = {split_label(label)[0] for label in labels} - {"O"}
+    if prefixes <= set(SCHEMES[train_scheme].prefixes):
+        return train_scheme
+    return detect_scheme(gold).scheme
+
+
+def _warn_about_unknown_types(gold: list[list[str]], name: str, known: tuple[str, ...]) -> None:
+    found = Counter(span.type for labels in gold for span in labels_to_spans(labels))
+    unknown = {kind: count for kind, count in found.items() if kind not in known}
+    if unknown:
+        listed = ", ".join(f"{kind} ({count})" for kind, count in sorted(unknown.items()))
+        logger.warning(
+            "entity types in %s that training never saw, scored as missed: %s", name, listed
+        )
+    if not found:
+        logger.warning("no entities in the %s data; its F1 will be 0", name)
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+

@@ -1,0 +1,168 @@
+"""From encoded corpora to vocabularies and a network: all that is learned before training."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bilstm_crf.corpus.encoding import EncodedCorpus
+from bilstm_crf.corpus.forms import FormTable
+from bilstm_crf.corpus.labels import allowed_transitions
+from bilstm_crf.corpus.vectors import WordVectors, read_vectors
+from bilstm_crf.corpus.vocabulary import (
+    Vocabularies,
+    Vocabulary,
+    WordVocabulary,
+    lookup_keys,
+    training_key,
+)
+from bilstm_crf.errors import ConfigError
+from bilstm_crf.model.crf import CRF
+from bilstm_crf.model.tagger import ModelSection, TableSizes, TaggerNetwork
+from bilstm_crf.model.word_embeddings import WordEmbeddingsSection
+
+logger = logging.getLogger(__name__)
+
+
+class PretrainedVectors:
+    """The vectors of one or more files, put side by side.
+
+    Args:
+        section: names the files.
+        wanted_forms: the word forms whose vectors are needed, or None for all the files hold.
+
+    Raises:
+        ConfigError: the size of the vectors is not ``model.word_embeddings.size``.
+        DataError: a file cannot be read, or a row is wrong.
+    """
+
+    def __init__(self, section: WordEmbeddingsSection, wanted_forms: Sequence[str] | None):
+        keys = None
+        if wanted_forms is not None:
+            keys = {key for form in wanted_forms for key in lookup_keys(form)}
+        wanted = None if keys is None else keys.__contains__
+        self._files: list[WordVectors] = [
+            read_vectors(path, wanted=wanted) for path in section.vector_paths
+        ]
+        self._row_of = [
+            {word: row for row, word in enumerate(file.words)} for file in self._files
+        ]
+        self.size = sum(file.matrix.shape[1] for file in self._files)
+        for path, file in zip(section.vector_paths, self._files, strict=True):
+            for note in file.notes:
+                logger.warning("%s", note)
+            logger.info("%s: %d vectors of size %d", path, len(file.words), file.matrix.shape[1])
+        if self._files and self.size != section.size:
+            names = ", ".join(str(path) for path in section.vector_paths)
+            raise ConfigError(
+                f"model.word_embeddings.size is {section.size}, but the vectors in {names} have "
+                f"size {self.size}; set model.word_embeddings.size: {self.size}"
+            )
+
+    @property
+    def words(self) -> dict[str, int]:
+        """All words of the files, in file order."""
+        merged: dict[str, int] = {}
+        for rows in self._row_of:
+            for word in rows:
+                merged.setdefault(word, len(merged))
+        return merged
+
+    def matrix(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the (words, size) vectors; zeros where a file does not hold a word."""
+        parts = []
+        for file, rows in zip(self._files, self._row_of, strict=True):
+            numbers = np.array([rows.get(word, -1) for word in words], dtype=np.int64)
+            part = file.matrix[numbers]
+            part[numbers < 0] = 0.0
+            parts.append(part)
+        return np.concatenate(parts, axis=1)
+
+
+def learn_vocabularies(
+    train: EncodedCorpus,
+    labels: tuple[str, ...],
+    section: WordEmbeddingsSection,
+    vectors: PretrainedVectors | None,
+) -> Vocabularies:
+    """Learn words, characters and column values, from the training corpus only.
+
+    Words of the vectors file come in addition, as rows that training does not touch.
+    """
+    counts = train.form_counts()
+    known = vectors.words if vectors else {}
+    keys: Counter[str] = Counter()
+    chars: Counter[str] = Counter()
+    for form, count in counts.items():
+        keys[training_key(form, known)] += count
+        for char in form:
+            chars[char] += count
+    kept = {key: n for key, n in keys.items() if n >= section.min_count or key in known}
+    trained = sorted(kept, key=lambda key: -kept[key]) if section.size else []
+    stored = [word for word in known if word not in kept] if section.store != "train" else []
+    columns = {
+        name: Vocabulary.by_frequency(Counter(np.asarray(values, dtype=object)[ids].tolist()))
+        for name, (values, ids) in train.features.items()
+    }
+    return Vocabularies(
+        WordVocabulary(trained, stored), Vocabulary.by_frequency(chars), labels, columns
+    )
+
+
+def build_network(
+    section: ModelSection, vocabularies: Vocabularies, model_scheme: str
+) -> TaggerNetwork:
+    """Return a network for these vocabularies, with random weights."""
+    words = vocabularies.words
+    sizes = TableSizes(
+        trained_words=words.num_trained,
+        stored_words=len(words.stored),
+        chars=len(vocabularies.chars) + 1,  # row 0 is padding
+        labels=len(vocabularies.labels),
+        columns={name: len(values) for name, values in vocabularies.columns.items()},
+    )
+    network = TaggerNetwork(section, sizes)
+    if isinstance(network.head, CRF):
+        allowed = allowed_transitions(vocabularies.labels, model_scheme)
+        network.head.set_constraints(allowed, section.crf.constraints)
+    return network
+
+
+def load_vectors(
+    network: TaggerNetwork, vocabularies: Vocabularies, vectors: PretrainedVectors
+) -> None:
+    """Put the pretrained vectors into the word table."""
+    known = vectors.words
+    words = [*vocabularies.words.trained, *vocabularies.words.stored]
+    rows = np.array([i for i, word in enumerate(words, 1) if word in known], dtype=np.int64)
+    if len(rows):
+        network.word_embeddings.load_pretrained(
+            rows, vectors.matrix([words[row - 1] for row in rows])
+        )
+
+
+def form_table(section: ModelSection, vocabularies: Vocabularies) -> FormTable:
+    """Return an empty table of forms for these vocabularies."""
+    return FormTable(
+        vocabularies.words, vocabularies.chars, longest=section.char_encoder.longest
+    )
+
+
+def log_hit_rates(forms: dict[str, int], vectors: PretrainedVectors) -> None:
+    """Log how many distinct forms and tokens of a corpus have a vector, by look-up key."""
+    known = vectors.words
+    names = ("as written", "in lower case", "with digits as 0")
+    found = Counter[str]()
+    for form in forms:
+        for name, key in zip(names, lookup_keys(form), strict=True):
+            if key in known:
+                found[name] += 1
+                break
+    total = sum(found.values())
+    parts = ", ".join(f"{found[name]} {name}" for name in names)
+    logger.info(
+        "%d of %d distinct training words have a pretrained vector (%s)", total, len(forms), parts
+    )
