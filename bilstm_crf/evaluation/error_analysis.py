@@ -30,7 +30,7 @@ class ErrorAnalysis:
             ``type`` (any overlap of the same type).
         confusion: gold type -> predicted type -> pairs; ``none`` stands for no entity.
         by_novelty: scores of entities by what training knew of their text: ``seen`` with
-            this type, ``seen with another type``, ``unseen``.
+            this type, ``seen with another type``, ``unseen``; empty if training is not known.
         by_entity_length: scores by number of tokens of the entity.
         by_sentence_length: scores by number of tokens of the sentence.
     """
@@ -49,13 +49,13 @@ class ErrorAnalysis:
 
 
 def analyse_errors(
-    sentences: Sequence[EvaluatedSentence], training_entities: Mapping[str, Sequence[str]]
+    sentences: Sequence[EvaluatedSentence], training_entities: Mapping[str, Sequence[str]] | None
 ) -> ErrorAnalysis:
     """Count the errors of a model from several sides.
 
     Args:
         sentences: the evaluated sentences.
-        training_entities: entity text -> types it has in the training data.
+        training_entities: entity text -> types it has in the training data, if it is known.
     """
     pairs = [pair for sentence in sentences for pair in align(sentence.gold, sentence.predicted)]
     by_type: dict[str, Counter[str]] = {}
@@ -66,17 +66,13 @@ def analyse_errors(
         by_type.setdefault(owner, Counter())[pair.error_class] += 1
         confusion.setdefault(gold_type, Counter())[predicted_type] += 1
 
-    def novelty(sentence: EvaluatedSentence, entity: Entity) -> str:
-        types = training_entities.get(sentence.text(entity), ())
-        return "seen" if entity[2] in types else "seen with another type" if types else "unseen"
-
     classes: Counter[str] = Counter(pair.error_class for pair in pairs)
     return ErrorAnalysis(
         classes=_by_class(classes),
         classes_by_type={name: _by_class(by_type[name]) for name in sorted(by_type)},
         measures=_measures(classes),
         confusion={name: dict(sorted(confusion[name].items())) for name in sorted(confusion)},
-        by_novelty=scores_by(sentences, novelty, NOVELTIES),
+        by_novelty={} if training_entities is None else _by_novelty(sentences, training_entities),
         by_entity_length=scores_by(sentences, _entity_length, ENTITY_LENGTHS),
         by_sentence_length=scores_by(sentences, _sentence_length, SENTENCE_LENGTHS),
     )
@@ -105,6 +101,16 @@ def scores_by(
         for name in names
         if gold[name] or predicted[name]
     }
+
+
+def _by_novelty(
+    sentences: Sequence[EvaluatedSentence], training_entities: Mapping[str, Sequence[str]]
+) -> dict[str, TypeScores]:
+    def novelty(sentence: EvaluatedSentence, entity: Entity) -> str:
+        types = training_entities.get(sentence.text(entity), ())
+        return "seen" if entity[2] in types else "seen with another type" if types else "unseen"
+
+    return scores_by(sentences, novelty, NOVELTIES)
 
 
 def _types(pair: AlignedPair) -> tuple[str, str]:

@@ -69,7 +69,7 @@ class RunAnalysis:
         split: which part of the data it is: ``dev``, ``test`` or a file name.
         sentences: the evaluated sentences, in the order of the file.
         training_entities: each entity text (tokens joined by a space) of the training data
-            with the types it had there.
+            with the types it had there; None if the training data is not known.
         transitions: the transition scores, None for a model without them.
         fingerprints: by file, what identifies its content (such as ``sha256`` and counts).
     """
@@ -77,7 +77,7 @@ class RunAnalysis:
     scheme: str
     split: str
     sentences: tuple[SentenceRecord, ...]
-    training_entities: Mapping[str, tuple[str, ...]]
+    training_entities: Mapping[str, tuple[str, ...]] | None = None
     transitions: Transitions | None = None
     fingerprints: Mapping[str, Mapping[str, Any]] | None = None
 
@@ -99,7 +99,7 @@ def write_analysis(analysis: RunAnalysis, path: Path) -> None:
         "format": FORMAT,
         "scheme": analysis.scheme,
         "split": analysis.split,
-        "training_entities": dict(analysis.training_entities),
+        "training_entities": analysis.training_entities,
         "transitions": _plain_transitions(analysis.transitions),
         "fingerprints": analysis.fingerprints,
     }
@@ -128,9 +128,7 @@ def read_analysis(path: Path) -> RunAnalysis:
             scheme=stored["scheme"],
             split=stored["split"],
             sentences=tuple(map(_record, stored["sentences"])),
-            training_entities={
-                text: tuple(types) for text, types in stored["training_entities"].items()
-            },
+            training_entities=_known_entities(stored["training_entities"]),
             transitions=_transitions(stored["transitions"]),
             fingerprints=stored["fingerprints"],
         )
@@ -140,6 +138,12 @@ def read_analysis(path: Path) -> RunAnalysis:
             "write it anew with bilstm-crf eval",
             path,
         ) from error
+
+
+def _known_entities(stored: dict[str, list[str]] | None) -> dict[str, tuple[str, ...]] | None:
+    if stored is None:
+        return None
+    return {text: tuple(types) for text, types in stored.items()}
 
 
 def _plain(record: SentenceRecord) -> dict[str, Any]:
