@@ -24,7 +24,8 @@ class Config(Section):
     """Seed of every random choice; the same seed on the same machine gives the same weights."""
 
     output_dir: str | None = None
-    """Run folder, relative to this file. Default: runs/<name of this file> where the command runs."""
+    """Run folder, relative to this file; by default runs/<name of this file>, relative to where the
+    command runs."""
 
     data: DataSection
     labels: LabelsSection = LabelsSection()
@@ -116,7 +117,8 @@ def _explain(document: Document, error: dict[str, Any]) -> str:
     if kind == "missing":
         return f"{where}: {key}: missing, and it has no default"
     if kind == "union_tag_invalid":
-        return f"{where}: {key}.type: {error['ctx']['tag']!r} is not one of {error['ctx']['expected_tags']}"
+        tag, expected = error["ctx"]["tag"], error["ctx"]["expected_tags"]
+        return f"{where}: {key}.type: {tag!r} is not one of {expected}"
     if kind in ("model_type", "model_attributes_type", "dict_type", "union_tag_not_found"):
         return f"{where}: {key}: expected a section of keys, found {value!r}"
     message = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
@@ -133,9 +135,7 @@ def _without_union_tags(values: Any, location: Sequence[str | int]) -> KeyPath:
         if not inside and not is_last and path and part in _union_tags(tuple(path)):
             continue
         path.append(part)
-        if inside:
-            values = values[part]
-        elif isinstance(values, list) and isinstance(part, int) and part < len(values):
+        if inside or (isinstance(values, list) and isinstance(part, int) and part < len(values)):
             values = values[part]
         else:
             values = None

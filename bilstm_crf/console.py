@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -47,19 +47,18 @@ class EpochBar:
     """A bar over the steps of an epoch on a terminal; nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[NoReturn] | None = None
 
-    def show(self, epoch: int, step: int, steps: int, loss: float, tokens_per_second: float) -> None:
+    def show(
+        self, epoch: int, step: int, steps: int, loss: float, tokens_per_second: float
+    ) -> None:
         """Draw the bar as it stands after a step."""
         if not sys.stderr.isatty():
             return
         if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=steps, desc=f"epoch {epoch}", unit="batch", leave=False, dynamic_ncols=True
-            )
-        self._bar.set_postfix_str(f"loss {loss:.3f}, {tokens_per_second:,.0f} tokens/s", refresh=False)
+            self._bar = _new_bar(f"epoch {epoch}", steps)
+        rate = f"{tokens_per_second:,.0f} tokens/s"
+        self._bar.set_postfix_str(f"loss {loss:.3f}, {rate}", refresh=False)
         self._bar.update(step - self._bar.n)
 
     def close(self) -> None:
@@ -67,6 +66,12 @@ class EpochBar:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+def _new_bar(description: str, total: int) -> "tqdm[NoReturn]":
+    from tqdm import tqdm
+
+    return tqdm(total=total, desc=description, unit="batch", leave=False, dynamic_ncols=True)
 
 
 def print_table(

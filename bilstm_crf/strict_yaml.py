@@ -19,14 +19,16 @@ _MAX_DEPTH = 30
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A SafeLoader that knows fewer types and no aliases (a small file could unfold to gigabytes)."""
+    """A SafeLoader with fewer types and no aliases (with them a few lines unfold to gigabytes)."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="aliases (*name) are not supported", problem_mark=mark)
+            raise yaml.MarkedYAMLError(
+                problem="aliases (*name) are not supported", problem_mark=mark
+            )
         return super().compose_node(parent, index)
 
 
@@ -37,7 +39,9 @@ for tag, pattern, first in (
     ("null", r"~|null|Null|NULL|", "~nN\0"),
 ):
     _StrictLoader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), ["" if c == "\0" else c for c in first]
+        f"tag:yaml.org,2002:{tag}",
+        re.compile(f"^(?:{pattern})$"),
+        ["" if c == "\0" else c for c in first],
     )
 
 
@@ -59,11 +63,13 @@ class Document:
         self.lines: dict[KeyPath, int] = {}
         try:
             loader = _StrictLoader(text)
-            node = loader.get_single_node()  # type: ignore[no-untyped-call]
+            node = loader.get_single_node()
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = name if mark is None else f"{name}:{mark.line + 1}"
-            raise ConfigError(f"{where}: not valid YAML: {error.problem or error.context}") from None
+            raise ConfigError(
+                f"{where}: not valid YAML: {error.problem or error.context}"
+            ) from None
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             reason = str(error).replace("\n", " ") or "nested too deeply"
             raise ConfigError(f"{name}: not valid YAML: {reason}") from None
@@ -90,7 +96,7 @@ class Document:
         if node.tag.endswith((":int", ":float")) and _is_leading_zero(node.value):
             return node.value
         try:
-            return loader.construct_object(node)  # type: ignore[no-untyped-call]
+            return loader.construct_object(node)
         except yaml.MarkedYAMLError as error:
             raise ConfigError(f"{self.name}:{line}: {error.problem}") from None
         except ValueError as error:
@@ -125,7 +131,9 @@ def read_yaml(path: Path) -> Document:
     except FileNotFoundError:
         raise ConfigError(f"{path.resolve()}: no such configuration file") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 (byte offset {error.start}); save it as UTF-8") from None
+        raise ConfigError(
+            f"{path}: not UTF-8 (byte offset {error.start}); save it as UTF-8"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     return Document(text, str(path))

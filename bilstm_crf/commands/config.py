@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import yaml
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from bilstm_crf.config import Config
 from bilstm_crf.section import Section
@@ -17,7 +18,11 @@ def defaults_as_yaml() -> str:
 
 def _lines(section: type[Section], values: Section | None, depth: int) -> Iterator[str]:
     for name, field in section.model_fields.items():
-        value = field.get_default(call_default_factory=True) if values is None else getattr(values, name)
+        value = (
+            field.get_default(call_default_factory=True)
+            if values is None
+            else getattr(values, name)
+        )
         members = _members(field)
         indent = "  " * depth
         comment = field.description or _summary(members)
@@ -35,8 +40,8 @@ def _lines(section: type[Section], values: Section | None, depth: int) -> Iterat
         for other in members:
             if other is not chosen:
                 yield f"{indent}  # or: {_summary([other])}"
-                yield from (f"{indent}  #   {line.strip()}" if line.strip().startswith("#") else
-                            f"{indent}  #   {line.strip()}" for line in _lines(other, other(), 0) if line)  # fmt: skip
+                keys = (line.strip() for line in _lines(other, other(), 0))
+                yield from (f"{indent}  #   {key}" for key in keys if key)
 
 
 def _members(field: FieldInfo) -> list[type[Section]]:
@@ -58,7 +63,8 @@ def _summary(members: list[type[Section]]) -> str:
 
 
 def _scalar(value: Any) -> str:
-    text = yaml.safe_dump(
-        list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=10_000
-    )
-    return "null" if value is None or repr(value) == "PydanticUndefined" else text.removesuffix("...\n").strip()
+    if value is None or value is PydanticUndefined:
+        return "null"
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=10_000)
+    return str(text.removesuffix("...\n").strip())

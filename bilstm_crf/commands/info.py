@@ -19,7 +19,10 @@ def describe_model(path: Path) -> list[tuple[str, str]]:
     lines = [
         ("file", f"{path} ({path.stat().st_size / 1e6:.1f} MB)"),
         ("entity types", ", ".join(_types(model))),
-        ("labels", f"{len(model.vocabularies.labels)} in {model.scheme}, files in {model.file_scheme}"),
+        (
+            "labels",
+            f"{len(model.vocabularies.labels)} in {model.scheme}, files in {model.file_scheme}",
+        ),
         ("words", f"{len(words.trained)} tuned in training, {len(words.stored)} from vectors only"),
         ("characters", str(len(model.vocabularies.chars.strings))),
         (
@@ -51,7 +54,9 @@ def print_transitions(path: Path) -> None:
     """
     model = load_model(path)
     names, table = transition_table(model)
-    rows = [[name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, table, strict=True)]
+    rows = [
+        [name, *(f"{value:.2f}" for value in row)] for name, row in zip(names, table, strict=True)
+    ]
     print_table(["from \\ to", *names[1:], "END"], rows)
 
 

@@ -68,8 +68,8 @@ class RunFolder:
         if held and not overwrite:
             self.close()
             raise RunError(
-                f"{self.path}: holds another run ({', '.join(held)}); choose another --output-dir, go "
-                "on with it by --resume, or replace it with --overwrite"
+                f"{self.path}: holds another run ({', '.join(held)}); choose another "
+                "--output-dir, go on with it by --resume, or replace it with --overwrite"
             )
         for name in held:
             (self.path / name).unlink()

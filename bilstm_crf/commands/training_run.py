@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -52,7 +51,7 @@ logger = logging.getLogger(__name__)
 STATE_FORMAT = "bilstm-crf training state"
 
 
-class Interrupted(Exception):  # noqa: N818 - what the user asked for
+class Interrupted(Exception):
     """Training was stopped by a signal and can be resumed.
 
     Attributes:
@@ -117,7 +116,9 @@ def train_model(
 
 def _set_up(config: Config, device: torch.device, processes: Processes) -> TrainingSetUp:
     seed_everything(config.seed)
-    logger.info("seed %d, device %s, %d torch threads", config.seed, device, torch.get_num_threads())
+    logger.info(
+        "seed %d, device %s, %d torch threads", config.seed, device, torch.get_num_threads()
+    )
     learned = read_training_corpus(config.data, config.labels)
     others = {
         "dev": read_corpus(config.data, config.labels, "dev"),
@@ -185,7 +186,8 @@ def _set_up(config: Config, device: torch.device, processes: Processes) -> Train
 
 def _record(config: Config) -> dict[str, Any]:
     """Return what a model file says of its making."""
-    splits = {s: config.data.files(s) for s in ("train", "dev", "test")}  # type: ignore[arg-type]
+    data = config.data
+    splits = {s: data.files(s) for s in ("train", "dev", "test")}
     return {
         "config": config.model_dump(mode="json"),
         "seed": config.seed,
@@ -322,8 +324,8 @@ def _finish(
     )
     folder.state.unlink(missing_ok=True)
     for name, result in scores.items():
-        say(f"{name} F1 {100 * result.f1:.2f} (P {100 * result.precision:.2f} R "
-            f"{100 * result.recall:.2f}, {result.support} entities), epoch {best.record['epoch']}")  # fmt: skip
+        numbers = f"P {100 * result.precision:.2f} R {100 * result.recall:.2f}"
+        say(f"{name} F1 {100 * result.f1:.2f} ({numbers}, {result.support} entities)")
     say(f"model: {folder.model}")
     return scores["dev"].f1 if "dev" in scores else None
 

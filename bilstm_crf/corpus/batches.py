@@ -1,7 +1,7 @@
 """Sentences of similar length as tensors: what to put together, and how it is laid out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -51,15 +51,20 @@ class Batch:
         """Return the batch on another device."""
         if self.words.device == device:
             return self
-        moved = {
-            f.name: value.to(device, non_blocking=True)
-            for f in fields(self)
-            if isinstance(value := getattr(self, f.name), Tensor)
-        }
-        columns = {
-            name: value.to(device, non_blocking=True) for name, value in self.columns.items()
-        }
-        return Batch(**{**moved, "columns": columns, "sentences": self.sentences})
+
+        def move(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=True)
+
+        return replace(
+            self,
+            words=move(self.words),
+            chars=move(self.chars),
+            form_features=move(self.form_features),
+            index=move(self.index),
+            lengths=move(self.lengths),
+            labels=None if self.labels is None else move(self.labels),
+            columns={name: move(values) for name, values in self.columns.items()},
+        )
 
 
 def make_batch(

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,13 +94,13 @@ class EncodedCorpus:
         if self.label_ids is None:
             raise ValueError("this corpus has no labels")
         labels, ids, starts = self.labels, self.label_ids.tolist(), self.starts.tolist()
-        for start, end in zip(starts[:-1], starts[1:], strict=True):
+        for start, end in pairwise(starts):
             yield [labels[number] for number in ids[start:end]]
 
     def sentence_tokens(self) -> Iterator[list[str]]:
         """Yield the tokens of each sentence."""
         forms, ids, starts = self.forms, self.form_ids.tolist(), self.starts.tolist()
-        for start, end in zip(starts[:-1], starts[1:], strict=True):
+        for start, end in pairwise(starts):
             yield [forms[number] for number in ids[start:end]]
 
     def with_labels(self, labels: Sequence[str], label_ids: IntArray) -> "EncodedCorpus":

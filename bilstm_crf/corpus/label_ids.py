@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,8 @@ class LearnedLabels:
 def learn_labels(corpus: EncodedCorpus, section: LabelsSection) -> LearnedLabels:
     """Find the scheme and the entity types of a training corpus and turn its labels into ids.
 
-    Malformed label sequences are repaired by the rule of :mod:`bilstm_crf.corpus.labels`, counted and
-    logged with the first few places, or refused.
+    Malformed label sequences are repaired by the rule of :mod:`bilstm_crf.corpus.labels`,
+    counted and logged with the first few places, or refused.
 
     Raises:
         DataError: the corpus has no labels, or a malformed sequence under
@@ -90,7 +91,7 @@ class _DistinctSequences:
         if ids is None:
             raise ValueError("this corpus has no labels")
         starts = corpus.starts.tolist()
-        for start, end in zip(starts[:-1], starts[1:], strict=True):
+        for start, end in pairwise(starts):
             key = ids[start:end].tobytes()
             number = numbers.setdefault(key, len(numbers))
             if number == len(self.distinct):

@@ -100,7 +100,7 @@ class CharCNN(nn.Module):
         scores = scores.masked_fill((chars == 0)[:, :, None], float("-inf"))
         best = scores.max(dim=1).values
         # A form without characters has no position to take the maximum over.
-        return best.masked_fill((chars[:, :1] == 0), 0.0)
+        return torch.where(chars[:, :1] == 0, 0.0, best)
 
 
 class CharLSTM(nn.Module):

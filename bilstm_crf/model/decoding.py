@@ -18,9 +18,7 @@ BATCH_TOKENS = 16_384
 
 def prediction_batches(corpus: EncodedCorpus, forms: FormTable) -> Iterator[Batch]:
     """Yield a corpus in batches without labels, longest sentences first."""
-    plan = plan_batches(
-        corpus.lengths, batch_size=BATCH_SENTENCES, batch_tokens=BATCH_TOKENS
-    )
+    plan = plan_batches(corpus.lengths, batch_size=BATCH_SENTENCES, batch_tokens=BATCH_TOKENS)
     for sentences in plan:
         yield make_batch(corpus, forms, sentences, with_labels=False)
 

@@ -30,7 +30,9 @@ class FormEmbeddings(nn.Module):
     def __init__(self, size: int):
         super().__init__()
         self.output_size = size * len(FEATURE_KINDS)
-        self.weight = nn.Parameter(torch.empty(FEATURE_ROWS * len(FEATURE_KINDS), size).normal_(0, 0.1))
+        self.weight = nn.Parameter(
+            torch.empty(FEATURE_ROWS * len(FEATURE_KINDS), size).normal_(0, 0.1)
+        )
         self.register_buffer(
             "first_rows", torch.arange(len(FEATURE_KINDS)) * FEATURE_ROWS, persistent=False
         )

@@ -72,10 +72,10 @@ class BiLSTM(nn.Module):
     def _initialise(self, hidden_size: int) -> None:
         for name, parameter in self.named_parameters():
             if "weight_hh" in name:
-                for gate in parameter.data.split(hidden_size):
+                for gate in parameter.data.chunk(4):
                     nn.init.orthogonal_(gate)
             elif "weight_ih" in name:
-                for gate in parameter.data.split(hidden_size):
+                for gate in parameter.data.chunk(4):
                     nn.init.xavier_uniform_(gate)
             else:
                 nn.init.zeros_(parameter)

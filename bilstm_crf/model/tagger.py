@@ -110,9 +110,7 @@ class TaggerNetwork(nn.Module):
         self.lstm = section.lstm.build(input_size, section.dropout.outputs)
         self.output_dropout = _dropout(section.dropout.kind, section.dropout.outputs)
         self.projection = nn.Linear(self.lstm.output_size, sizes.labels)
-        self.head: CRF | SoftmaxHead = (
-            CRF(sizes.labels) if section.head == "crf" else SoftmaxHead()
-        )
+        self.head: CRF | SoftmaxHead = CRF(sizes.labels) if section.head == "crf" else SoftmaxHead()
 
     @property
     def form_size(self) -> int:
@@ -138,12 +136,12 @@ class TaggerNetwork(nn.Module):
         """Return the score of each label for each token, in float32."""
         vectors = F.embedding(batch.index, self.encode_forms(batch))  # (batch, time, form size)
         columns = [
-            self.column_embeddings[_module_name(name)](batch.columns[name])
-            for name in self.columns
+            self.column_embeddings[_module_name(name)](batch.columns[name]) for name in self.columns
         ]
         inputs = torch.cat([vectors, *columns], dim=2) if columns else vectors
         states = self.lstm(self.input_dropout(inputs), batch.lengths)
-        return self.projection(self.output_dropout(states)).float()
+        scores: Tensor = self.projection(self.output_dropout(states))
+        return scores.float()
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch"]:
         """Return the negative log likelihood of each sentence's labels.

@@ -50,7 +50,9 @@ class WordEmbeddingsSection(Section):
         """The vectors files, none, one or several."""
         if self.vectors is None:
             return []
-        return [Path(p) for p in ([self.vectors] if isinstance(self.vectors, str) else self.vectors)]
+        return [
+            Path(p) for p in ([self.vectors] if isinstance(self.vectors, str) else self.vectors)
+        ]
 
 
 class WordEmbeddings(nn.Module):
@@ -89,9 +91,7 @@ class WordEmbeddings(nn.Module):
         """The table whose gradient holds only the rows of the batch, if it has any."""
         return self.weight if self.weight.requires_grad and self.weight.numel() else None
 
-    def load_pretrained(
-        self, rows: NDArray[np.int64], vectors: NDArray[np.float32]
-    ) -> None:
+    def load_pretrained(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Set some rows, trained or stored, to given vectors.
 
         Args:

@@ -172,7 +172,8 @@ def load_model(path: str | Path) -> TrainedModel:
             section=ModelSection.model_validate(content["model"]),
             vocabularies=Vocabularies(
                 words=WordVocabulary(
-                    unpack_strings(content["trained_words"]), unpack_strings(content["stored_words"])
+                    unpack_strings(content["trained_words"]),
+                    unpack_strings(content["stored_words"]),
                 ),
                 chars=Vocabulary(unpack_strings(content["chars"])),
                 labels=tuple(map(str, content["labels"])),
@@ -186,4 +187,6 @@ def load_model(path: str | Path) -> TrainedModel:
         )
     except (KeyError, TypeError, ValueError, ValidationError, AttributeError) as error:
         reason = str(error).splitlines()[0][:200]
-        raise ModelFileError(f"{path}: damaged model file: {type(error).__name__}: {reason}") from None
+        raise ModelFileError(
+            f"{path}: damaged model file: {type(error).__name__}: {reason}"
+        ) from None

@@ -1,7 +1,7 @@
 """Many strings as two tensors: small, fast to read, and nothing but numbers."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
@@ -28,4 +28,4 @@ def unpack_strings(packed: dict[str, Tensor]) -> list[str]:
     if sum(lengths) != len(text) or any(length < 0 for length in lengths):
         raise ValueError("packed strings whose lengths do not fit their text")
     ends = list(accumulate(lengths, initial=0))
-    return [text[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(ends)]

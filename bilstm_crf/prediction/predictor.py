@@ -72,14 +72,15 @@ class Tagger:
 
     def predict(self, texts: Iterable[str]) -> list[list[Span]]:
         """Return the entities of running texts, counted in characters of each text."""
-        mode = "words"
         results: list[list[Span]] = []
         sentences: list[Sentence] = []
         owners: list[int] = []
         for number, text in enumerate(texts):
             results.append([])
             for start, end in split_sentences(text):
-                offsets = tuple((start + a, start + b) for a, b in tokenize(text[start:end], mode))
+                offsets = tuple(
+                    (start + a, start + b) for a, b in tokenize(text[start:end], "words")
+                )
                 if offsets:
                     tokens = tuple(text[a:b] for a, b in offsets)
                     sentences.append(Sentence(tokens, text=text, offsets=offsets))

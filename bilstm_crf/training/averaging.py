@@ -29,8 +29,10 @@ class WeightAverage:
         tables = sparse_tables(network)
         known = set(tables)
         self._decay, self._steps = decay, 0
-        self._dense = [p for p in network.parameters() if p.requires_grad and p not in known]
-        self._tables = tables
+        self._dense: list[Tensor] = [
+            p for p in network.parameters() if p.requires_grad and p not in known
+        ]
+        self._tables: list[nn.Parameter] = tables
         self._dense_means = [p.detach().clone() for p in self._dense]
         self._table_means = [t.detach().clone() for t in tables]
         # Logarithm of the product of all decays so far, and as it was when a row was last read.
@@ -58,7 +60,7 @@ class WeightAverage:
         """Put the means in the network's place; afterwards the weights are back."""
         for number, table in enumerate(self._tables):
             self._catch_up(number, torch.arange(len(table), device=table.device))
-        weights = [*self._dense, *self._tables]
+        weights: list[Tensor] = [*self._dense, *self._tables]
         means = [*self._dense_means, *self._table_means]
         kept = [w.detach().clone() for w in weights]
         with torch.no_grad():

@@ -9,7 +9,8 @@ def choose_device(name: str, local_rank: int = 0) -> torch.device:
     """Return the device of a name.
 
     Args:
-        name: ``auto`` (CUDA, then Apple's MPS, then the CPU), ``cpu``, ``cuda``, ``cuda:N``, ``mps``.
+        name: ``auto`` (CUDA, else Apple's MPS, else the CPU), ``cpu``, ``cuda``, ``cuda:N`` or
+            ``mps``.
         local_rank: number of this process on its machine; it takes the GPU of that number.
 
     Raises:

@@ -77,7 +77,7 @@ class EpochDone:
     is_best: bool
 
 
-class Stopped(Exception):  # noqa: N818 - a request that was granted, not an error
+class Stopped(Exception):
     """Raised at a step's end when a stop was asked for."""
 
 
@@ -179,7 +179,7 @@ class Trainer:
                 continue
             batch = self._batch(numbers[share])
             loss = self._loss(batch)
-            (loss / sentences).backward()
+            torch.autograd.backward(loss / sentences)
             losses += loss.detach()
         stop = torch.tensor(float(self.stop_requested), device=self._device)
         sums = self._processes.sum_gradients(self._optimizer, torch.stack([losses, stop]))
@@ -215,7 +215,7 @@ class Trainer:
         return (
             f"the loss became {loss} in epoch {self._epoch}, on a batch of {len(sentences)} "
             f"sentences{first}; the usual cause is a learning rate that is too high "
-            f"(training.optimizer.learning_rate is {rate:g}); nothing of this epoch was saved as best"
+            f"(training.optimizer.learning_rate is {rate:g}); this epoch was not saved as best"
         )
 
     def _agree_to_stop(self, sums: Tensor) -> bool:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bilstm_crf.corpus.encoding import EncodedCorpus
@@ -47,9 +46,7 @@ class PretrainedVectors:
         self._files: list[WordVectors] = [
             read_vectors(path, wanted=wanted) for path in section.vector_paths
         ]
-        self._row_of = [
-            {word: row for row, word in enumerate(file.words)} for file in self._files
-        ]
+        self._row_of = [{word: row for row, word in enumerate(file.words)} for file in self._files]
         self.size = sum(file.matrix.shape[1] for file in self._files)
         for path, file in zip(section.vector_paths, self._files, strict=True):
             for note in file.notes:
@@ -146,9 +143,7 @@ def load_vectors(
 
 def form_table(section: ModelSection, vocabularies: Vocabularies) -> FormTable:
     """Return an empty table of forms for these vocabularies."""
-    return FormTable(
-        vocabularies.words, vocabularies.chars, longest=section.char_encoder.longest
-    )
+    return FormTable(vocabularies.words, vocabularies.chars, longest=section.char_encoder.longest)
 
 
 def log_hit_rates(forms: dict[str, int], vectors: PretrainedVectors) -> None:

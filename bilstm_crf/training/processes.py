@@ -62,7 +62,7 @@ class Processes:
         dense = optimizer.dense_gradients()
         flat = torch.cat([numbers.float(), *(g.flatten() for g in dense)])
         dist.all_reduce(flat)
-        parts = flat[len(numbers) :].split([g.numel() for g in dense])
+        parts = torch.split(flat[len(numbers) :], [g.numel() for g in dense])
         for gradient, part in zip(dense, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
         for table in optimizer.tables:

@@ -34,9 +34,7 @@ def load_random_state(state: dict[str, Any]) -> None:
     python, numpy = state["python"], state["numpy"]
     random.setstate((python["version"], tuple(python["numbers"]), python["gauss"]))
     keys = numpy["keys"].numpy().astype(np.uint32)
-    np.random.set_state(
-        ("MT19937", keys, numpy["position"], numpy["has_gauss"], numpy["cached"])
-    )
+    np.random.set_state(("MT19937", keys, numpy["position"], numpy["has_gauss"], numpy["cached"]))
     torch.set_rng_state(state["torch"])
     if state["cuda"] and torch.cuda.is_available():
         torch.cuda.set_rng_state_all(state["cuda"])

@@ -46,6 +46,6 @@ class TrainingSection(Section):
         warm_up = self.schedule.warm_up
         if warm_up > self.epochs:
             raise ValueError(
-                f"schedule.warm_up ({warm_up:g} epochs) is longer than training.epochs ({self.epochs})"
+                f"schedule.warm_up ({warm_up:g}) is more than training.epochs ({self.epochs})"
             )
         return self
