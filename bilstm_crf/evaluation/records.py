@@ -71,7 +71,7 @@ class RunAnalysis:
         training_entities: each entity text (tokens joined by a space) of the training data
             with the types it had there; None if the training data is not known.
         transitions: the transition scores, None for a model without them.
-        fingerprints: by file, what identifies its content (such as ``sha256`` and counts).
+        fingerprints: by split of the data, its files with their ``path`` and ``sha256``.
     """
 
     scheme: str
@@ -79,7 +79,7 @@ class RunAnalysis:
     sentences: tuple[SentenceRecord, ...]
     training_entities: Mapping[str, tuple[str, ...]] | None = None
     transitions: Transitions | None = None
-    fingerprints: Mapping[str, Mapping[str, Any]] | None = None
+    fingerprints: Mapping[str, Sequence[Mapping[str, str]]] | None = None
 
 
 def training_entities(
