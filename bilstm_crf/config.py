@@ -1,19 +1,25 @@
 """The whole configuration: the sections put together, read from YAML and written back."""
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
+from bilstm_crf.config_errors import explain
+from bilstm_crf.corpus.data_section import expand_paths
 from bilstm_crf.corpus.labels import LabelsSection
 from bilstm_crf.corpus.readers import DataSection
-from bilstm_crf.errors import ConfigError
+from bilstm_crf.errors import ConfigError, DataError
 from bilstm_crf.model.tagger import ModelSection
 from bilstm_crf.section import Section
-from bilstm_crf.strict_yaml import Document, KeyPath, dotted, parse_value, read_yaml
+from bilstm_crf.strict_yaml import (
+    Document,
+    KeyPath,
+    dotted,
+    parse_value,
+    read_yaml,
+    write_yaml,
+)
 from bilstm_crf.training.settings import TrainingSection
 
 
@@ -32,6 +38,15 @@ class Config(Section):
     model: ModelSection = ModelSection()
     training: TrainingSection = TrainingSection()
 
+    @model_validator(mode="after")
+    def _check(self) -> "Config":
+        if self.data.dev is None:
+            if self.training.patience is not None:
+                raise ValueError("training.patience needs data.dev, which chooses the best epoch")
+            if self.training.schedule.type == "plateau":
+                raise ValueError("training.schedule plateau needs data.dev, whose F1 it follows")
+        return self
+
     def resolve(self, base: Path) -> "Config":
         """Return the same configuration with every path made absolute, starting from ``base``."""
         output = None if self.output_dir is None else str((base / self.output_dir).resolve())
@@ -45,9 +60,7 @@ class Config(Section):
 
     def to_yaml(self) -> str:
         """Return the configuration as YAML that loads to an equal object."""
-        return yaml.safe_dump(
-            self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
-        )
+        return write_yaml(self.model_dump(mode="json"))
 
 
 def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
@@ -62,11 +75,24 @@ def load_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
         ConfigError: the file is missing or not strict YAML, or keys or values are wrong; all
             wrong keys are listed, each with file and line.
     """
-    path = Path(path)
-    document = read_yaml(path)
-    for override in overrides:
-        _apply_override(document, override)
-    return validate(document).resolve(path.resolve().parent)
+    return _load(path, overrides)[1]
+
+
+def load_training_config(path: str | Path, overrides: Iterable[str] = ()) -> Config:
+    """Read a configuration to train with: :func:`load_config`, and its files must be there.
+
+    Raises:
+        ConfigError: as in ``load_config``; or files are missing, each with file, line and the
+            full path that was looked for.
+    """
+    document, config = _load(path, overrides)
+    _check_files(config, document)
+    return config
+
+
+def check_files(config: Config) -> None:
+    """Raise ConfigError unless there is something to train on and all named files are there."""
+    _check_files(config, None)
 
 
 def validate(document: Document) -> Config:
@@ -74,8 +100,15 @@ def validate(document: Document) -> Config:
     try:
         return Config.model_validate(document.values)
     except ValidationError as error:
-        lines = [_explain(document, dict(item)) for item in error.errors()]
-        raise ConfigError("\n".join(dict.fromkeys(lines))) from None
+        raise ConfigError(explain(error.errors(), document, Config)) from None
+
+
+def _load(path: str | Path, overrides: Iterable[str]) -> tuple[Document, Config]:
+    path = Path(path)
+    document = read_yaml(path)
+    for override in overrides:
+        _apply_override(document, override)
+    return document, validate(document).resolve(path.resolve().parent)
 
 
 def _apply_override(document: Document, override: str) -> None:
@@ -83,109 +116,37 @@ def _apply_override(document: Document, override: str) -> None:
     path = tuple(key.strip().split("."))
     if not equals or not all(path):
         raise ConfigError(f"--set {override}: expected key=value, such as training.epochs=3")
-    values = document.values
-    for part in path[:-1]:
-        inner = values.setdefault(part, {})
-        if isinstance(inner, str):  # ``char_encoder: cnn`` is short for its type
-            inner = values[part] = {"type": inner}
-        if inner is None:
-            inner = values[part] = {}
-        if not isinstance(inner, dict):
-            raise ConfigError(f"--set {override}: {part} is not a section")
-        values = inner
-    values[path[-1]] = parse_value(text, f"--set {override}")
-    for end in range(1, len(path) + 1):
-        document.lines.pop(path[:end], None)
+    place = f"--set {override}"
+    document.override(path, parse_value(text, place), place)
 
 
-def _explain(document: Document, error: dict[str, Any]) -> str:
-    """Turn one pydantic error into ``file:line: key: what is wrong``."""
-    path = _without_union_tags(document.values, error["loc"])
-    where, key = document.where(path), dotted(path) or "configuration"
-    kind, value = error["type"], error.get("input")
-    if kind == "extra_forbidden":
-        known = _known_keys(path[:-1])
-        close = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.6)
-        elsewhere = _sections_with(str(path[-1]))
-        if close:
-            hint = f"; did you mean {close[0]!r}?"
-        elif elsewhere:
-            hint = f"; did you mean {' or '.join(elsewhere)}?"
-        else:
-            hint = f"; known keys: {', '.join(known)}" if known else ""
-        return f"{where}: {key}: unknown key{hint}"
-    if kind == "missing":
-        return f"{where}: {key}: missing, and it has no default"
-    if kind == "union_tag_invalid":
-        tag, expected = error["ctx"]["tag"], error["ctx"]["expected_tags"]
-        return f"{where}: {key}.type: {tag!r} is not one of {expected}"
-    if kind in ("model_type", "model_attributes_type", "dict_type", "union_tag_not_found"):
-        return f"{where}: {key}: expected a section of keys, found {value!r}"
-    message = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
-    shown = "" if isinstance(value, dict) or kind == "value_error" else f", found {value!r}"
-    return f"{where}: {key}: {message}{shown}"
+def _check_files(config: Config, document: Document | None) -> None:
+    faults = []
+    for path, files in _named_files(config).items():
+        for file in files:
+            try:
+                expand_paths([file])
+            except DataError as error:
+                number, place = document.place(path) if document else (0, "")
+                where = f"{place}: " if place else ""
+                faults.append((number, f"{where}{dotted(path)}: {error}"))
+    if not config.data.train:
+        number, place = document.place(("data", "train")) if document else (0, "")
+        where = f"{place}: " if place else ""
+        faults.append((number, f"{where}data.train: missing; name the file to train on"))
+    if faults:
+        raise ConfigError("\n".join(text for _, text in sorted(faults, key=lambda f: f[0])))
 
 
-def _without_union_tags(values: Any, location: Sequence[str | int]) -> KeyPath:
-    """Drop the names of union members that pydantic puts between the keys of the file."""
-    path: list[str | int] = []
-    for index, part in enumerate(location):
-        is_last = index == len(location) - 1
-        inside = isinstance(values, dict) and part in values
-        if not inside and not is_last and path and part in _union_tags(tuple(path)):
-            continue
-        path.append(part)
-        if inside or (isinstance(values, list) and isinstance(part, int) and part < len(values)):
-            values = values[part]
-        else:
-            values = None
-    return tuple(path)
-
-
-def _schema_at(path: KeyPath) -> list[dict[str, Any]]:
-    """Return the JSON schemas (several where a union stands) of the section at ``path``."""
-    root = Config.model_json_schema()
-    found = [root]
-    for part in path:
-        found = [
-            branch
-            for schema in found
-            if str(part) in schema.get("properties", {})
-            for branch in _branches(root, schema["properties"][str(part)])
-        ]
-    return found
-
-
-def _branches(root: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    if "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
-    members = schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf")
-    return [b for m in members for b in _branches(root, m)] if members else [schema]
-
-
-def _known_keys(path: KeyPath) -> list[str]:
-    return sorted({key for schema in _schema_at(path) for key in schema.get("properties", {})})
-
-
-def _union_tags(path: KeyPath) -> set[str]:
-    return {
-        str(schema["properties"]["type"]["const"])
-        for schema in _schema_at(path)
-        if "const" in schema.get("properties", {}).get("type", {})
+def _named_files(config: Config) -> dict[KeyPath, list[str]]:
+    data = config.data
+    values = {
+        ("data", "train"): data.train,
+        ("data", "dev"): data.dev,
+        ("data", "test"): data.test,
+        ("model", "word_embeddings", "vectors"): config.model.word_embeddings.vectors,
     }
-
-
-def _sections_with(key: str) -> list[str]:
-    """Return the dotted names under which ``key`` exists somewhere in the configuration."""
-    root = Config.model_json_schema()
-    found: list[str] = []
-
-    def visit(schema: dict[str, Any], prefix: str) -> None:
-        for name, inner in schema.get("properties", {}).items():
-            if name == key and prefix + name not in found:
-                found.append(prefix + name)
-            for branch in _branches(root, inner):
-                visit(branch, f"{prefix}{name}.")
-
-    visit(root, "")
-    return found
+    return {
+        path: [value] if isinstance(value, str) else list(value or ())
+        for path, value in values.items()
+    }

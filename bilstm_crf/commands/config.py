@@ -1,36 +1,43 @@
 """``bilstm-crf config``: every key with its default and its explanation."""
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
-import yaml
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bilstm_crf.config import Config
-from bilstm_crf.section import Section
+from bilstm_crf.section import Section, sections_in
+from bilstm_crf.strict_yaml import write_yaml
 
 
 def defaults_as_yaml() -> str:
-    """Return the default configuration as YAML, each key explained by a comment above it."""
-    return "\n".join(_lines(Config, None, 0)) + "\n"
+    """Return the default configuration as YAML, each key explained by a comment above it.
+
+    With ``data.train`` filled in it is a configuration that loads to the defaults.
+    """
+    return "\n".join(_lines(Config, None, 0)).strip("\n") + "\n"
 
 
 def _lines(section: type[Section], values: Section | None, depth: int) -> Iterator[str]:
-    for name, field in section.model_fields.items():
-        value = (
-            field.get_default(call_default_factory=True)
-            if values is None
-            else getattr(values, name)
-        )
-        members = _members(field)
-        indent = "  " * depth
-        comment = field.description or _summary(members)
-        if not depth:
+    """Yield the keys of a section.
+
+    Args:
+        section: its class.
+        values: the values to show; those of the class if None.
+        depth: sections around it.
+    """
+    indent = "  " * depth
+    # The type decides which keys there are, so it comes first.
+    for name, field in sorted(section.model_fields.items(), key=lambda item: item[0] != "type"):
+        value = field.get_default(call_default_factory=True)
+        if values is not None:
+            value = getattr(values, name)
+        if depth == 0:
             yield ""
-        for line in (comment or "").split("\n"):
-            if line.strip():
-                yield f"{indent}# {line.strip()}"
+        members = sections_in(field.annotation)
+        for line in _explanation(name, field, section, members):
+            yield f"{indent}# {line}"
         if not members:
             yield f"{indent}{name}: {_scalar(value)}"
             continue
@@ -39,32 +46,28 @@ def _lines(section: type[Section], values: Section | None, depth: int) -> Iterat
         yield from _lines(chosen, value if isinstance(value, Section) else None, depth + 1)
         for other in members:
             if other is not chosen:
-                yield f"{indent}  # or: {_summary([other])}"
-                keys = (line.strip() for line in _lines(other, other(), 0))
-                yield from (f"{indent}  #   {key}" for key in keys if key)
+                yield f"{indent}  # or:"
+                yield from (f"{indent}  #   {line}" for line in _lines(other, None, -1))
 
 
-def _members(field: FieldInfo) -> list[type[Section]]:
-    """Return the section class of a field, or the classes of a union of sections."""
-    found: list[type[Section]] = []
+def _explanation(
+    name: str, field: FieldInfo, section: type[Section], members: list[type[Section]]
+) -> list[str]:
+    if field.description:
+        return [line.strip() for line in field.description.splitlines()]
+    if name == "type":
+        return [_summary(section)]
+    if len(members) == 1:
+        return [_summary(members[0])]
+    names = [str(member.model_fields["type"].default) for member in members]
+    return [f"Its type is one of {', '.join(names)}."] if names else []
 
-    def visit(annotation: Any) -> None:
-        if isinstance(annotation, type) and issubclass(annotation, Section):
-            found.append(annotation)
-        for argument in get_args(annotation):
-            visit(argument)
 
-    visit(field.annotation)
-    return found
-
-
-def _summary(members: list[type[Section]]) -> str:
-    return (members[0].__doc__ or "").split("\n")[0] if members else ""
+def _summary(section: type[Section]) -> str:
+    return (section.__doc__ or "").partition("\n")[0]
 
 
 def _scalar(value: Any) -> str:
     if value is None or value is PydanticUndefined:
         return "null"
-    plain = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(plain, default_flow_style=True, width=10_000)
-    return str(text.removesuffix("...\n").strip())
+    return write_yaml(list(value) if isinstance(value, tuple) else value, one_line=True).strip()

@@ -80,9 +80,9 @@ class DataSection(Section):
         for split in ("train", "dev", "test"):
             value = getattr(self, split)
             if isinstance(value, str):
-                changes[split] = str(base / value)
+                changes[split] = _absolute(base, value)
             elif value is not None:
-                changes[split] = [str(base / one) for one in value]
+                changes[split] = [_absolute(base, one) for one in value]
         return self.model_copy(update=changes)
 
     def files(self, split: Literal["train", "dev", "test"]) -> list[Path]:
@@ -102,6 +102,12 @@ class DataSection(Section):
         own = {name: getattr(self, name) for name in type(self).model_fields}
         own = {name: value for name, value in own.items() if name not in ("train", "dev", "test")}
         return ReaderSettings(**own, outside=labels.outside, bare_types=labels.bare_types)
+
+
+def _absolute(base: Path, path: str) -> str:
+    # The last part stays as it is: the target of a link may lack the ending that names the format.
+    whole = base / path
+    return str(whole.parent.resolve() / whole.name)
 
 
 def expand_paths(patterns: Sequence[str], purpose: str = "") -> list[Path]:
