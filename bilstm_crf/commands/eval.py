@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bilstm_crf.corpus.labels import detect_scheme
@@ -19,6 +20,7 @@ def eval_predictions(
     gold_column: int | str = -2,
     predicted_column: int | str = -1,
     token_column: int | str = 0,
+    delimiter: str = "auto",
     scheme: str = "auto",
 ) -> Evaluation:
     """Score predictions that stand beside gold labels in one file.
@@ -29,13 +31,15 @@ def eval_predictions(
             name in the header.
         predicted_column: the column of the predicted labels.
         token_column: the column of the tokens.
+        delimiter: ``auto``, ``tab``, ``space`` or the delimiter itself.
         scheme: of both; ``auto`` looks at the gold labels, then at the predicted ones.
 
     Raises:
         DataError: the file cannot be read, or a column is not there.
     """
+    settings = ReaderSettings(format="conll", token_column=token_column, delimiter=delimiter)
     gold, predicted = (
-        list(read_sentences(path, ReaderSettings(token_column=token_column, label_column=column)))
+        list(read_sentences(path, replace(settings, label_column=column)))
         for column in (gold_column, predicted_column)
     )
     if scheme == "auto":

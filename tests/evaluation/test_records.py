@@ -24,7 +24,7 @@ ANALYSIS = RunAnalysis(
     ),
     training_entities={"Ånn": ("P", "Q")},
     transitions=Transitions(("O", "B-P"), (0.5, -1.0), ((0.0, 1.0), (2.0, -3.0)), (0.0, 0.25)),
-    fingerprints={"test.conll": {"sha256": "0f", "sentences": 2}},
+    fingerprints={"test": [{"path": "test.conll", "sha256": "0f"}]},
 )
 
 
