@@ -54,6 +54,13 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
+def _represent_text(dumper: _PlainDumper, text: str) -> yaml.ScalarNode:
+    # Other styles fold line breaks, of which Unicode has more than one expects.
+    style = '"' if any(char in text for char in "\r\n\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_PlainDumper.add_representer(str, _represent_text)
 for first, resolvers in _StrictLoader.yaml_implicit_resolvers.items():
     for tag, expression in resolvers:
         _PlainDumper.add_implicit_resolver(tag, expression, [first])

@@ -147,7 +147,9 @@ _SCALARS = (
     | st.integers(-(10**18), 10**18)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
-    | st.sampled_from(["1e-3", "007", "no", "true", "~", "1_0", "12:30", "a: b", "#", "x\ny", "- "])
+    | st.sampled_from(
+        ["1e-3", "007", "no", "true", "~", "1_0", "12:30", "a: b", "#", "x\ny", "- ", "\x85"]
+    )
 )
 
 
