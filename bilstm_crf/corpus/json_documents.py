@@ -8,19 +8,24 @@ The shapes, told apart by their keys:
   "labels"}}]}]}`` (also ``completions``), and its short form ``{"text", "label": [{...}]}``;
 * Prodigy, spaCy: ``{"text", "spans": [{"start", "end", "label"}]}`` and
   ``[text, {"entities": [[start, end, type]]}]``;
-* this package: ``{"text", "spans": [{"start", "end", "type", "text"}]}``;
+* this package: ``{"text", "spans": [{"start", "end", "type", "text"}]}``, with ``tokens`` as
+  ``[[start, end]]`` where they were given;
 * the Japanese Wikipedia corpus: ``{"text", "entities": [{"name", "span", "type"}]}``;
 * tokens: ``{"tokens": [...], "labels": [...]}`` (also ``tags``, ``ner_tags``).
 
+Tokens that a document gives by offsets (here and in Prodigy's) are kept, else the text is cut.
 Offsets count characters (code points), half-open. A token that a span border cuts is
 cut there too, so that every entity is exactly its text.
 """
 
 import json
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bilstm_crf.corpus.annotated_spans import UnknownShapeError, find_spans, find_token_offsets
 from bilstm_crf.corpus.labels import is_entity_label, spans_to_labels
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN, MalformedRows
 from bilstm_crf.corpus.plain_text import sentence_of_text
@@ -29,7 +34,9 @@ from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.tokenizer import TokenUnit, split_sentences, tokenize
 from bilstm_crf.errors import DataError
 
-_LIST_KEYS = ("spans", "entities", "label", "labels", "annotations", "completions")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DECODER = json.JSONDecoder()
 _TOKEN_LABEL_KEYS = ("labels", "tags", "ner_tags", "ner")
 
 
@@ -57,13 +64,29 @@ class JsonDocuments:
         self._unit, self._split = unit, split
 
     def read_array(self, chunks: Iterable[str]) -> Iterator[Sentence]:
-        """Yield the sentences of one JSON array of documents; lines count its documents."""
+        """Yield the sentences of one JSON array of documents, or of one document."""
         text = "".join(chunks)
-        if not text.strip():
+        at = _SPACE.match(text).end()  # type: ignore[union-attr]
+        line = 1 + text.count("\n", 0, at)
+        if text[at : at + 1] != "[":
+            yield from self._document(self._parse(text, 1), line) if text[at:] else ()
             return
-        value = self._parse(text, 1)
-        for number, document in enumerate(value if isinstance(value, list) else [value], 1):
-            yield from self._document(document, number)
+        at, counted = at + 1, at
+        expected = "]"
+        while True:
+            at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+            line, counted = line + text.count("\n", counted, at), at
+            if text[at : at + 1] == "]" and expected != "a document":
+                break
+            if expected == ", or ]":
+                raise DataError(f"not JSON: {expected} expected", self._path, line)
+            value, at = self._parse_at(text, at, line)
+            yield from self._document(value, line)
+            at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+            is_comma = text[at : at + 1] == ","
+            expected, at = ("a document", at + 1) if is_comma else (", or ]", at)
+        if text[at + 1 :].strip():
+            raise DataError("more text after the end of the JSON array", self._path, line)
 
     def read_lines(self, chunks: Iterable[str]) -> Iterator[Sentence]:
         """Yield the sentences of a file with one JSON document a line."""
@@ -75,32 +98,44 @@ class JsonDocuments:
                     yield from self._document(self._parse(text, number), number)
 
     def _parse(self, text: str, line: int) -> Any:
+        """Parse a whole text as one JSON value."""
+        value, end = self._parse_at(text, _SPACE.match(text).end(), line)  # type: ignore[union-attr]
+        if text[end:].strip():
+            line += text.count("\n", 0, end)
+            raise DataError("more text after the end of the JSON document", self._path, line)
+        return value
+
+    def _parse_at(self, text: str, at: int, line: int) -> tuple[Any, int]:
+        """Parse the JSON value that begins at a character, which stands on a line."""
         try:
-            return json.loads(text)
+            value, end = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError as error:
+            place = line + text.count("\n", at, error.pos)
             message = f"not JSON: {error.msg} at column {error.colno}"
-            raise DataError(message, self._path, line + error.lineno - 1) from None
+            raise DataError(message, self._path, place) from None
         except (RecursionError, ValueError) as error:
             raise DataError(f"not readable JSON: {error}", self._path, line) from None
+        if "\\ud" in text[at:end].lower():
+            value = _without_surrogates(value)
+        return value, end
 
     def _document(self, value: Any, line: int) -> Iterator[Sentence]:
         if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
             value = {"text": value[0], **(value[1] if isinstance(value[1], dict) else {})}
         if not isinstance(value, dict):
-            raise self._error(line, f"a JSON object is needed, found {type(value).__name__}")
+            kind = type(value).__name__
+            raise DataError(f"a JSON object is needed, found {kind}", self._path, line)
         if isinstance(value.get("data"), dict):
             value = {**value["data"], **value}
         text, tokens = value.get("text"), value.get("tokens")
-        if isinstance(tokens, list) and all(isinstance(token, str) for token in tokens):
+        has_tokens = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
+        if has_tokens and (tokens or not isinstance(text, str)):
             yield from self._tokens(value, tokens, line)
         elif isinstance(text, str):
-            spans = self._spans(value, text, line) if self._labelled else []
-            yield from self._text(text, spans, line)
+            yield from self._text(value, text, line)
         else:
-            raise self._error(line, "neither a 'text' string nor a 'tokens' list of strings")
-
-    def _error(self, line: int, message: str) -> DataError:
-        return DataError(f"document {line}: {message}", self._path, line)
+            message = "neither a 'text' string nor a 'tokens' list of strings"
+            raise DataError(message, self._path, line)
 
     def _tokens(
         self, value: Mapping[str, Any], tokens: Sequence[str], line: int
@@ -109,85 +144,45 @@ class JsonDocuments:
         if self._labelled:
             key = next((key for key in _TOKEN_LABEL_KEYS if isinstance(value.get(key), list)), None)
             if key is None:
-                raise self._error(line, "tokens without a list of labels")
+                raise DataError("tokens without a list of labels", self._path, line)
             labels = tuple(value[key])
             if len(labels) != len(tokens):
-                raise self._error(line, f"{len(tokens)} tokens but {len(labels)} {key}")
+                message = f"{len(tokens)} tokens but {len(labels)} {key}"
+                raise DataError(message, self._path, line)
             for label in labels:
                 if not isinstance(label, str) or not (label == OUTSIDE or is_entity_label(label)):
-                    raise self._error(line, f"{label!r} in {key!r} is no label such as B-PER or O")
+                    message = f"{label!r} in {key!r} is no label such as B-PER or O"
+                    raise DataError(message, self._path, line)
         tokens = [token or REPLACEMENT_TOKEN for token in tokens]
         if tokens:
             yield Sentence(tuple(tokens), labels, str(self._path), (line,) * len(tokens))
 
-    def _spans(self, value: Mapping[str, Any], text: str, line: int) -> list[Span]:
-        key = next((key for key in _LIST_KEYS if isinstance(value.get(key), list)), None)
-        if key is None:
-            raise self._error(line, f"no list of entities ({', '.join(_LIST_KEYS)})")
-        entries: list[Any] = value[key]
-        if key in ("annotations", "completions"):
-            results = [one["result"] for one in entries[:1] if isinstance(one, dict)]
-            entries = [
-                one["value"]
-                for result in results
-                for one in result
-                if isinstance(one, dict) and isinstance(one.get("value"), dict)
-            ]
-            entries = [one for one in entries if "start" in one]
-        spans = [span for entry in entries if (span := self._span(entry, text, line))]
-        return self._without_overlaps(spans, line)
-
-    def _span(self, entry: Any, text: str, line: int) -> Span | None:
-        """Return one entity, white space trimmed, or None for one that cannot be."""
-        found = _start_end_type(entry)
-        if found is None:
-            raise self._error(line, f"cannot find start, end and type of the entity {entry!r:.80}")
-        start, end, entity_type = found
-        piece = text[start:end] if 0 <= start < end <= len(text) else ""
-        if not piece.strip():
-            message = f"document {line}: entity {entity_type} at {start}-{end} is not in the text"
-            self._malformed.add(line, "an entity outside its text", message, "no entity")
-            return None
-        expected = entry.get("name", entry.get("text")) if isinstance(entry, dict) else None
-        if isinstance(expected, str) and expected != piece:
-            message = f"document {line}: entity {entity_type} at {start}-{end} is {piece!r} in the"
-            message = f"{message} text but {expected!r} in its own words"
-            self._malformed.add(line, "an entity unlike its text", message, "the offsets")
-        return Span(
-            start + len(piece) - len(piece.lstrip()),
-            end - len(piece) + len(piece.rstrip()),
-            entity_type,
-        )
-
-    def _without_overlaps(self, spans: list[Span], line: int) -> list[Span]:
-        kept: list[Span] = []
-        for span in sorted(spans, key=lambda one: (one.start - one.end, one.start)):
-            clash = next((o for o in kept if o.start < span.end and span.start < o.end), None)
-            if clash is None:
-                kept.append(span)
-            else:
-                message = (
-                    f"document {line}: entity {span.type} at {span.start}-{span.end} overlaps "
-                    f"{clash.type} at {clash.start}-{clash.end}"
+    def _text(self, document: Mapping[str, Any], text: str, line: int) -> Iterator[Sentence]:
+        spans: list[Span] = []
+        if self._labelled:
+            try:
+                spans = find_spans(document, text, line, self._malformed)
+            except UnknownShapeError as error:
+                raise DataError(str(error), self._path, line) from None
+        tokens = find_token_offsets(document, text)
+        if tokens is None or not _cover(tokens, spans):
+            tokens = tokenize(text, self._unit)
+        sentences = self._sentences(text, spans)
+        borders = {at for span in spans for at in (span.start, span.end)}
+        tokens = cut_tokens(tokens, sorted(borders.union(end for _, end in sentences)))
+        labels = label_tokens(tokens, spans)
+        first = 0
+        for start, end in sentences:
+            past_last = bisect_left(tokens, (end,), first)
+            if past_last > first:
+                yield sentence_of_text(
+                    text[start:end],
+                    [(one - start, two - start) for one, two in tokens[first:past_last]],
+                    str(self._path),
+                    line,
+                    tuple(labels[first:past_last]) if self._labelled else None,
                 )
-                self._malformed.add(line, "overlapping entities", message, "the longer one")
-        return sorted(kept, key=lambda one: one.start)
-
-    def _text(self, text: str, spans: list[Span], line: int) -> Iterator[Sentence]:
-        borders = sorted({at for span in spans for at in (span.start, span.end)})
-        for start, end in self._sentences(text, spans):
-            piece = text[start:end]
-            inside = [
-                Span(span.start - start, span.end - start, span.type)
-                for span in spans
-                if start <= span.start < end
-            ]
-            cuts = [border - start for border in borders if start < border < end]
-            offsets = cut_tokens(tokenize(piece, self._unit), cuts)
-            if not offsets:
-                continue
-            labels = tuple(label_tokens(offsets, inside)) if self._labelled else None
-            yield sentence_of_text(piece, offsets, str(self._path), line, labels)
+            first = past_last
 
     def _sentences(self, text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
         if not self._split:
@@ -201,22 +196,25 @@ class JsonDocuments:
         return sentences
 
 
-def _start_end_type(entry: Any) -> tuple[int, int, str] | None:
-    """Find start, end and type in one entry of any of the shapes."""
-    if isinstance(entry, list) and len(entry) >= 3:
-        start, end, kind = entry[:3]
-    elif isinstance(entry, dict):
-        span = entry.get("span")
-        start, end = span if isinstance(span, list) and len(span) == 2 else (None, None)
-        start = entry.get("start", entry.get("start_offset", start))
-        end = entry.get("end", entry.get("end_offset", end))
-        kind = entry.get("type", entry.get("label", entry.get("labels")))
-        kind = kind[0] if isinstance(kind, list) and kind else kind
-    else:
-        return None
-    if type(start) is int and type(end) is int and isinstance(kind, str) and kind:
-        return start, end, kind
-    return None
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value with half surrogate pairs, which no encoding has, as U+FFFD."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_surrogates(one) for one in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
+    return value
+
+
+def _cover(tokens: Sequence[tuple[int, int]], spans: Sequence[Span]) -> bool:
+    """Return whether the first and the last character of every span are inside tokens."""
+    for span in spans:
+        for at in (span.start, span.end - 1):
+            token = bisect_left(tokens, (at + 1,)) - 1
+            if token < 0 or tokens[token][1] <= at:
+                return False
+    return True
 
 
 def cut_tokens(offsets: Sequence[tuple[int, int]], borders: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,7 +1,9 @@
 """From files to sentences: a table of formats, and which format a file is in."""
 
 import itertools
+import json
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +33,9 @@ __all__ = [
     "read_sentences",
     "read_split",
 ]
+
+# What can follow the first brace or bracket of a JSON document; a token could not.
+_JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])")
 
 _log = logging.getLogger(__name__)
 
@@ -124,21 +129,25 @@ def detect_format(head: str, *, labelled: bool = True) -> str:
     unlabelled data is running text if its lines hold several words without tabs, their
     number changing from line to line.
     """
-    start = head.lstrip()[:1]
     lines = [line for line in head.split("\n", 2000)[:2000] if line.strip(BLANK)]
-    if start == "{" and lines[0].rstrip().endswith("}"):
-        return "jsonl"
-    if start == "[" and (lines[0].strip() == "[" or lines[0].lstrip()[1:2] in ("{", "[", '"')):
-        is_pair = lines[0].lstrip().startswith('["') and lines[0].rstrip().endswith("]")
-        return "jsonl" if is_pair and (len(lines) == 1 or lines[1].startswith("[")) else "json"
-    if start == "{" and len(lines) > 1 and lines[0].strip() == "{":
-        return "json"
+    if _JSON_START.match(head):
+        return _json_or_jsonl(lines)
     if labelled or not lines:
         return "conll"
     rows = [line for line in lines if not line.startswith("#")] or lines
     widths = [len(line.split()) for line in rows if "\t" not in line]
     varied = len(set(widths)) > 1 and sum(widths) > 2 * len(widths)
     return "text" if len(widths) == len(rows) and (varied or min(widths) > 9) else "conll"
+
+
+def _json_or_jsonl(lines: list[str]) -> str:
+    """Return jsonl if the first line is a document by itself."""
+    try:
+        value = json.loads(lines[0])
+    except ValueError:
+        return "json"
+    is_pair = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
+    return "jsonl" if isinstance(value, dict) or is_pair else "json"
 
 
 def read_sentences(

@@ -33,7 +33,7 @@ __all__ = ["TokenUnit", "split_sentences", "tokenize"]
 
 TokenUnit = Literal["words", "characters"]
 
-_HAN_AND_KANA = (
+HAN_AND_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
     "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uff66-\uff9d\U00020000-\U000323af"
@@ -91,7 +91,7 @@ def _letters() -> tuple[str, str, str]:
     ``re`` knows no Unicode categories, and its ``\w`` leaves out the vowel signs of many
     scripts; so the classes are listed once, when the first text is cut.
     """
-    han_and_kana = re.compile(f"[{_HAN_AND_KANA}]")
+    han_and_kana = re.compile(f"[{HAN_AND_KANA}]")
     marks, upper, word = [], [], []
     for code in range(_LAST_LETTER + 1):
         character = chr(code)
@@ -134,7 +134,7 @@ def _word_pattern() -> re.Pattern[str]:
         rf"(?<!{character})(?:{_TITLES})\.(?!{character})",
         r"['’](?:s|re|ve|ll|d|m|S|RE|VE|LL|D|M)\b",
         rf"{character}+(?:(?:[-‐‑'’&·]|(?<=\d)[.,:/](?=\d)){character}+)*",
-        rf"[{_HAN_AND_KANA}][{marks}\uff9e\uff9f]*",
+        rf"[{HAN_AND_KANA}][{marks}\uff9e\uff9f]*",
         r"(?P<mark>[^\w\s])(?P=mark)*",
         r"\S",
     )
