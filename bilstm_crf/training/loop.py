@@ -65,7 +65,8 @@ class EpochDone:
         learning_rate: as it was at the end.
         tokens_per_second: training tokens; the time on dev does not count.
         seconds: training and dev together.
-        is_best: whether dev F1 is the best so far (the first of equals), or there is no dev.
+        is_best: whether dev F1 is the best so far (the first of equals), or dev cannot tell
+            because there is none or it holds no entities.
     """
 
     epoch: int
@@ -229,9 +230,10 @@ class Trainer:
         if self._evaluate is not None:
             with self.averaged():
                 dev = self._evaluate()
-        f1 = dev.f1 if dev else math.inf
-        is_best = self._stopping.add(f1) or dev is None
-        self._schedule.epoch_done(f1)
+        is_best = True
+        if dev is not None and dev.support > 0:  # otherwise every F1 is 0 and chooses nothing
+            is_best = self._stopping.add(dev.f1)
+            self._schedule.epoch_done(dev.f1)
         factor = self._schedule.factor(self._epoch)
         done = EpochDone(
             epoch=self._epoch,
