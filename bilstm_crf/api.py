@@ -1,6 +1,6 @@
 """The public Python names; ``from bilstm_crf import ...`` takes them from here."""
 
-from bilstm_crf.commands.eval import evaluate
+from bilstm_crf.commands.eval_model import evaluate
 from bilstm_crf.commands.train import train
 from bilstm_crf.config import Config, load_config
 from bilstm_crf.corpus.sentence import Sentence, Span

@@ -120,6 +120,80 @@ def info(
         typer.echo(f"{name + ':':<16}{value}")
 
 
+@app.command("eval")
+def eval_(
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="MODEL", help="A model file or run folder; default: the newest."),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Labelled files; default: the model's own test data."),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Score gold and predicted columns that any tool wrote."),
+    ] = None,
+    gold_column: Annotated[
+        str, typer.Option(help="Column of gold labels in FILE: from 0, from the end, or a name.")
+    ] = "-2",
+    predicted_column: Annotated[str, typer.Option(help="Column of predicted labels.")] = "-1",
+    token_column: Annotated[str, typer.Option(help="Column of tokens.")] = "0",
+    delimiter: Annotated[str, typer.Option(help="auto, tab, space, or the character.")] = "auto",
+    scheme: Annotated[
+        str, typer.Option(help="Scheme of the labels in FILE, such as BIO; auto looks at them.")
+    ] = "auto",
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; - for stdout.")
+    ] = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+) -> None:
+    """Score a model on labelled files, or predictions of any tool, by three readings."""
+    from bilstm_crf.commands.eval import PredictionColumns, eval_command
+
+    _set_threads(threads)
+    columns = PredictionColumns.parse(
+        gold_column, predicted_column, token_column, delimiter, scheme
+    )
+    eval_command(model, data or [], predictions, columns, json=json, device=device)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Predicted labels of one system.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Predicted labels of another.")],
+    gold: Annotated[Path, typer.Option(metavar="FILE", help="The gold labels of the same tokens.")],
+    label_column: Annotated[
+        str, typer.Option(help="Column of the labels in A and B: from 0, from the end, or a name.")
+    ] = "-1",
+    gold_column: Annotated[str, typer.Option(help="Column of the labels in FILE.")] = "auto",
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; - for stdout.")
+    ] = None,
+) -> None:
+    """Say whether two systems differ: paired bootstrap and randomisation, per type."""
+    from bilstm_crf.commands.compare import compare_command
+
+    compare_command(first, second, gold, label_column, gold_column, json=json)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN", help="Run folders; default: the newest.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Default: report.html in the first run.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Write one HTML file about a run, or about several side by side."""
+    from bilstm_crf.commands.report import report_command
+
+    report_command(runs or [], output, open_in_browser=open_)
+
+
 def main() -> None:
     """Run the command line; the only place where errors become exit codes."""
     for stream in (sys.stdout, sys.stderr):

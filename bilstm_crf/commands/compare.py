@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from bilstm_crf.commands.columns import parse_column
+from bilstm_crf.commands.json_output import write_json
+from bilstm_crf.commands.score_tables import show_comparison
+from bilstm_crf.corpus.data_section import Column
 from bilstm_crf.corpus.labels import detect_scheme
 from bilstm_crf.corpus.readers import ReaderSettings, read_sentences
 from bilstm_crf.corpus.sentence import Sentence
@@ -13,13 +17,30 @@ from bilstm_crf.evaluation.parallel import side_by_side
 from bilstm_crf.evaluation.statistics import RESAMPLES, Comparison, compare_systems
 
 
+def compare_command(
+    first: Path, second: Path, gold: Path, label_column: str, gold_column: str, *, json: str | None
+) -> None:
+    """Do what ``bilstm-crf compare`` was asked for; see its help."""
+    comparison = compare_files(
+        first,
+        second,
+        gold,
+        label_column=parse_column(label_column),
+        gold_column=parse_column(gold_column),
+    )
+    if json is not None:
+        write_json(comparison.as_dict(), json)
+    if json != "-":
+        show_comparison(comparison, str(first), str(second))
+
+
 def compare_files(
     first: Path,
     second: Path,
     gold: Path,
     *,
-    label_column: int | str = -1,
-    gold_column: int | str = "auto",
+    label_column: Column = -1,
+    gold_column: Column = "auto",
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
@@ -50,7 +71,7 @@ def compare_files(
     return compare_systems(*counts, resamples=resamples, seed=seed)
 
 
-def _read(path: Path, column: int | str) -> list[Sentence]:
+def _read(path: Path, column: Column) -> list[Sentence]:
     return list(read_sentences(path, ReaderSettings(label_column=column)))
 
 

@@ -2,24 +2,73 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bilstm_crf.corpus.labels import detect_scheme
+from bilstm_crf.commands.columns import parse_column
+from bilstm_crf.commands.json_output import write_json
+from bilstm_crf.commands.score_tables import show_evaluation
+from bilstm_crf.corpus.data_section import Column
+from bilstm_crf.corpus.labels import detect_scheme, scheme_name
 from bilstm_crf.corpus.readers import ReaderSettings, read_sentences
 from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.errors import ConfigError
 from bilstm_crf.evaluation.evaluation import Evaluation, evaluate_analysis
 from bilstm_crf.evaluation.records import RunAnalysis, SentenceRecord
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class PredictionColumns:
+    """Where gold and predicted labels stand in a file; see :func:`eval_predictions`."""
+
+    gold_column: Column
+    predicted_column: Column
+    token_column: Column
+    delimiter: str
+    scheme: str
+
+    @classmethod
+    def parse(
+        cls, gold: str, predicted: str, token: str, delimiter: str, scheme: str
+    ) -> "PredictionColumns":
+        """Take the columns as they are typed: a whole number is a place, else it is a name."""
+        gold_column, predicted_column, token_column = map(parse_column, (gold, predicted, token))
+        return cls(gold_column, predicted_column, token_column, delimiter, scheme)
+
+
+def eval_command(
+    model: Path | None,
+    data: Sequence[str],
+    predictions: Path | None,
+    columns: PredictionColumns,
+    *,
+    json: str | None,
+    device: str,
+) -> None:
+    """Do what ``bilstm-crf eval`` was asked for; see its help."""
+    if predictions is not None:
+        if model is not None:
+            raise ConfigError("--predictions needs no model and no other file; leave them out")
+        evaluation = eval_predictions(predictions, **asdict(columns))
+    else:
+        # torch takes seconds to load; scoring a file does not need it
+        from bilstm_crf.commands.eval_model import eval_model
+
+        evaluation = eval_model(model, data, device=device)
+    if json is not None:
+        write_json(evaluation.as_dict(), json)
+    if json != "-":
+        show_evaluation(evaluation)
+
+
 def eval_predictions(
     path: Path,
     *,
-    gold_column: int | str = -2,
-    predicted_column: int | str = -1,
-    token_column: int | str = 0,
+    gold_column: Column = -2,
+    predicted_column: Column = -1,
+    token_column: Column = 0,
     delimiter: str = "auto",
     scheme: str = "auto",
 ) -> Evaluation:
@@ -36,6 +85,7 @@ def eval_predictions(
 
     Raises:
         DataError: the file cannot be read, or a column is not there.
+        ConfigError: there is no such scheme.
     """
     settings = ReaderSettings(format="conll", token_column=token_column, delimiter=delimiter)
     gold, predicted = (
@@ -44,6 +94,10 @@ def eval_predictions(
     )
     if scheme == "auto":
         scheme = _scheme_of(gold, predicted)
+    try:
+        scheme = scheme_name(scheme)
+    except ValueError as error:
+        raise ConfigError(f"--scheme: {error}") from None
     records = [
         SentenceRecord(one.tokens, one.labels or (), other.labels or (), where=one.where())
         for one, other in zip(gold, predicted, strict=True)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bilstm_crf.commands.run_folder import RUNS, newest_run
+from bilstm_crf.console import say
 from bilstm_crf.errors import RunError
 from bilstm_crf.evaluation.evaluation import evaluate_analysis
 from bilstm_crf.evaluation.records import read_analysis
@@ -16,6 +18,12 @@ logger = logging.getLogger(__name__)
 
 ANALYSIS_FILE = "analysis.json"
 REPORT_FILE = "report.html"
+
+
+def report_command(runs: Sequence[Path], output: Path | None, *, open_in_browser: bool) -> None:
+    """Do what ``bilstm-crf report`` was asked for; see its help."""
+    runs = runs or [newest_run(RUNS)]
+    say(f"report: {write_report(runs, output, open_in_browser=open_in_browser)}")
 
 
 def write_report(

@@ -12,6 +12,9 @@ from bilstm_crf.errors import RunError
 
 logger = logging.getLogger(__name__)
 
+RUNS = Path("runs")
+"""Where runs are looked for when none is named."""
+
 _OWN_FILES = ("model.pt", "state.pt", "config.yaml", "metrics.jsonl", "report.json")
 
 
