@@ -98,6 +98,10 @@ class FormTable:
         self._char_ids = np.concatenate([self._char_ids, np.array(chars, dtype=np.int32)])
         self._char_starts = np.concatenate([self._char_starts, np.array(ends, dtype=np.int64)])
 
+    def num_characters(self, forms: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return how many characters of each form are encoded."""
+        return self._char_starts[forms + 1] - self._char_starts[forms]
+
     def characters(self, forms: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the (forms, chars) character ids of some forms, 0 behind a form's end."""
         starts = self._char_starts[forms]

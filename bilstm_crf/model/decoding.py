@@ -5,22 +5,33 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from bilstm_crf.corpus.batches import Batch, make_batch, plan_batches
 from bilstm_crf.corpus.encoding import EncodedCorpus
 from bilstm_crf.corpus.forms import FormTable
+from bilstm_crf.model.inference import FlatSentences, InferenceNetwork
 from bilstm_crf.model.tagger import TaggerNetwork
 
-BATCH_SENTENCES = 256
-BATCH_TOKENS = 16_384
-"""Limits of a batch in prediction, padding included; memory is what they bound."""
+WINDOW_TOKENS = 100_000
+"""Tokens whose word forms are encoded, and whose sentences are sorted by length, together."""
 
 
-def prediction_batches(corpus: EncodedCorpus, forms: FormTable) -> Iterator[Batch]:
-    """Yield a corpus in batches without labels, longest sentences first."""
-    plan = plan_batches(corpus.lengths, batch_size=BATCH_SENTENCES, batch_tokens=BATCH_TOKENS)
-    for sentences in plan:
-        yield make_batch(corpus, forms, sentences, with_labels=False)
+def label_ids(
+    inference: InferenceNetwork, inputs: Tensor, sentences: FlatSentences
+) -> NDArray[np.int64]:
+    """Return the label id of each token, sentence by sentence.
+
+    Args:
+        inference: the network.
+        inputs: rows from ``inference.form_inputs``.
+        sentences: their rows index ``inputs``.
+    """
+    labels = np.zeros(int(sentences.starts[-1]), dtype=np.int64)
+    with torch.inference_mode():
+        for batch in inference.emissions(inputs, sentences):
+            paths, _ = inference.head.viterbi_paths(batch.emissions, batch.mask)
+            labels[batch.tokens] = paths[batch.mask].cpu().numpy()
+    return labels
 
 
 def decode_corpus(
@@ -33,16 +44,29 @@ def decode_corpus(
         corpus: its form ids must be those of ``forms``.
         forms: what each form looks like.
     """
-    device = next(network.parameters()).device
-    paths: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)] * len(corpus)
     was_training = network.training
     network.eval()
-    with torch.inference_mode():
-        for batch in prediction_batches(corpus, forms):
-            rows = network.decode(batch.to(device)).cpu().numpy()
-            sentences = batch.sentences if batch.sentences is not None else range(len(rows))
-            lengths = batch.lengths.tolist()
-            for sentence, row, length in zip(sentences, rows, lengths, strict=True):
-                paths[sentence] = row[:length]
+    inference = InferenceNetwork(network)
+    paths: list[NDArray[np.int64]] = []
+    for first, last in _windows(corpus.starts):
+        begin, end = corpus.starts[first], corpus.starts[last]
+        distinct, rows = np.unique(corpus.form_ids[begin:end], return_inverse=True)
+        sentences = FlatSentences(
+            rows=rows,
+            starts=corpus.starts[first : last + 1] - begin,
+            columns={name: ids[begin:end] for name, (_, ids) in corpus.features.items()},
+        )
+        labels = label_ids(inference, inference.form_inputs(forms, distinct), sentences)
+        paths.extend(np.split(labels, sentences.starts[1:-1]))
     network.train(was_training)
     return paths
+
+
+def _windows(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut sentences into stretches of about ``WINDOW_TOKENS``, given by their numbers."""
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + WINDOW_TOKENS, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last

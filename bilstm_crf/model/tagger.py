@@ -132,6 +132,11 @@ class TaggerNetwork(nn.Module):
             dim=1,
         )
 
+    def column_table(self, name: str) -> Float[Tensor, "values size"]:
+        """Return the vectors of an extra column's values."""
+        table: Tensor = self.column_embeddings[_module_name(name)].weight
+        return table
+
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
         vectors = F.embedding(batch.index, self.encode_forms(batch))  # (batch, time, form size)
