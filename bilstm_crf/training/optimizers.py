@@ -158,7 +158,7 @@ class Optimizer:
         tables = set(sparse_tables(network))
         dense = [p for p in network.parameters() if p.requires_grad and p not in tables]
         self.learning_rate, self._clip = section.learning_rate, clip
-        self._dense_weights = dense
+        self.dense_weights = dense
         self._dense = section.build_dense(dense)
         self._rows = [section.build_rows(table) for table in sparse_tables(network)]
 
@@ -188,7 +188,7 @@ class Optimizer:
 
     def dense_gradients(self) -> list[Tensor]:
         """Return the gradients of the dense weights, in a fixed order."""
-        return [p.grad for p in self._dense_weights if p.grad is not None]
+        return [p.grad for p in self.dense_weights if p.grad is not None]
 
     def _clip_gradient(self, largest: float) -> None:
         rows = [table.grad.values() for table in self.tables if table.grad is not None]
