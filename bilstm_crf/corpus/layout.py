@@ -75,6 +75,14 @@ class Layout:
         pairs = (pair.partition("=") for pair in value.split("|"))
         return next((after for key, _, after in pairs if key == self.label_key), self.outside)
 
+    def with_label(self, value: str, label: str) -> str:
+        """Return the value of the label column with another label in it."""
+        if not self.label_key:
+            return label
+        pairs = [pair for pair in value.split("|") if pair and pair != "_"]
+        others = [pair for pair in pairs if pair.partition("=")[0] != self.label_key]
+        return "|".join([*others, f"{self.label_key}={label}"])
+
     def is_comment(self, line: str) -> bool:
         """Return whether a line is a comment: with ``auto``, a ``#`` line that is no row."""
         if self.comments == "none":

@@ -68,8 +68,8 @@ class MalformedRows:
             self._listener(Malformed(str(self._path), line, kind, message, repair))
 
     def warn(self) -> None:
-        """Log one warning that sums up the repairs, if there were any."""
-        if self._counts:
+        """Log one warning that sums up the repairs, if no listener was told of them."""
+        if self._counts and self._listener is None:
             kinds = (
                 f"{count} with {kind} (first: line {self._first[kind]})"
                 for kind, count in self._counts.items()

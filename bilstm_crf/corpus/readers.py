@@ -15,7 +15,7 @@ from bilstm_crf.corpus.data_section import (
     expand_paths,
 )
 from bilstm_crf.corpus.json_documents import JsonDocuments
-from bilstm_crf.corpus.layout import BLANK
+from bilstm_crf.corpus.layout import BLANK, Layout
 from bilstm_crf.corpus.layout_detection import detect_layout
 from bilstm_crf.corpus.malformed import Malformed, MalformedRows
 from bilstm_crf.corpus.plain_text import read_plain_text
@@ -30,6 +30,7 @@ __all__ = [
     "ReadingInput",
     "detect_format",
     "expand_paths",
+    "inspect_file",
     "read_sentences",
     "read_split",
 ]
@@ -78,10 +79,15 @@ def _read_conll(source: ReadingInput) -> Iterator[Sentence]:
 
 
 def _read_conllu(source: ReadingInput) -> Iterator[Sentence]:
-    settings = replace(source.settings, delimiter="tab")
-    if settings.token_column == "auto" and "global.columns" not in source.head[:4096]:
-        settings = replace(settings, token_column=1)
+    settings = _conllu_settings(source.settings, source.head)
     return _read_conll(replace(source, settings=settings))
+
+
+def _conllu_settings(settings: ReaderSettings, head: str) -> ReaderSettings:
+    has_names = "global.columns" in head[:4096]
+    is_given = settings.token_column != "auto" or has_names
+    token_column = settings.token_column if is_given else 1
+    return replace(settings, delimiter="tab", token_column=token_column)
 
 
 def _json_documents(source: ReadingInput) -> JsonDocuments:
@@ -196,6 +202,26 @@ def read_sentences(
         tell(name)
     yield from READERS[name](source)
     malformed.warn()
+
+
+def inspect_file(
+    path: Path, settings: ReaderSettings | None = None, *, labelled: bool = True
+) -> tuple[str, Layout | None]:
+    """Return the format of a file and, if it is in columns, their layout.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    settings = settings or ReaderSettings()
+    head = next(read_text(path, settings.encoding), "")
+    name: str = settings.format
+    if name == "auto":
+        name = detect_format(head, labelled=labelled)
+    if name == "conllu":
+        settings = _conllu_settings(settings, head)
+    is_columns = name in ("conll", "conllu")
+    layout = detect_layout(head, settings, path, labelled=labelled) if is_columns else None
+    return name, layout
 
 
 def read_split(
