@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from bilstm_crf.corpus.labels import SCHEMES, convert_labels, detect_scheme, split_label
+from bilstm_crf.corpus.labels import (
+    SCHEMES,
+    convert_labels,
+    detect_scheme,
+    labels_to_spans,
+    split_label,
+)
 from bilstm_crf.corpus.sentence import Sentence
 from bilstm_crf.errors import DataError
-from bilstm_crf.evaluation.records import RunAnalysis, SentenceRecord
+from bilstm_crf.evaluation.records import RunAnalysis, SentenceRecord, Transitions
+from bilstm_crf.model.crf import CRF
+from bilstm_crf.prediction.posteriors import score_spans
 from bilstm_crf.prediction.predictor import Tagger
 
 
@@ -31,19 +39,48 @@ def analyse(
     if not gold:
         raise DataError(f"no sentences in {split}")
     scheme = _scheme_of(gold, tagger.model.file_scheme)
-    records = []
-    for prediction, labels in zip(tagger.predict_sentences(sentences), gold, strict=True):
-        predicted = convert_labels(prediction.labels, tagger.model.file_scheme, scheme)
-        records.append(
-            SentenceRecord(
-                tokens=prediction.sentence.tokens,
-                gold=labels,
-                predicted=tuple(predicted),
-                predicted_spans=tuple(prediction.spans),
-                where=prediction.sentence.where(),
-            )
+    predictions = list(tagger.predict_sentences(sentences))
+    found = score_spans(
+        tagger,
+        sentences,
+        [labels_to_spans(labels, scheme) for labels in gold],
+        [prediction.spans for prediction in predictions],
+    )
+    records = tuple(
+        SentenceRecord(
+            tokens=sentence.tokens,
+            gold=labels,
+            predicted=tuple(convert_labels(prediction.labels, tagger.model.file_scheme, scheme)),
+            gold_spans=gold_scored.spans,
+            predicted_spans=predicted_scored.spans,
+            path_probability=predicted_scored.path_probability,
+            gold_path_probability=gold_scored.path_probability,
+            where=sentence.where(),
         )
-    return RunAnalysis(scheme, split, tuple(records), training_entities)
+        for sentence, labels, prediction, gold_scored, predicted_scored in zip(
+            sentences, gold, predictions, *found, strict=True
+        )
+    )
+    return RunAnalysis(
+        scheme,
+        split,
+        records,
+        training_entities,
+        transitions=_transitions(tagger),
+        fingerprints=tagger.model.record.get("data"),
+    )
+
+
+def _transitions(tagger: Tagger) -> Transitions | None:
+    head = tagger.network.head
+    if not isinstance(head, CRF):
+        return None
+    return Transitions(
+        labels=tagger.labels,
+        start=tuple(head.start_transitions.tolist()),
+        pairs=tuple(map(tuple, head.transitions.tolist())),
+        end=tuple(head.end_transitions.tolist()),
+    )
 
 
 def _labels(sentence: Sentence) -> tuple[str, ...]:
