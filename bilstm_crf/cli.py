@@ -120,6 +120,28 @@ def info(
         typer.echo(f"{name + ':':<16}{value}")
 
 
+@app.command()
+def export(
+    model: ModelArgument,
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder to write.")],
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="onnx, the only one so far.")
+    ] = "onnx",
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Also write a graph with 8-bit weights.")
+    ] = False,
+    verify: Annotated[
+        Path | None, typer.Option(metavar="DATA", help="Compare with the model on this file.")
+    ] = None,
+) -> None:
+    """Write a model as ONNX graph, numpy tables and a predictor that needs no torch."""
+    from bilstm_crf.commands.export import export_command
+
+    if format_ != "onnx":
+        raise typer.BadParameter(f"{format_!r}; expected onnx", param_hint="--format")
+    export_command(model, folder, int8=int8, verify=verify)
+
+
 @app.command("eval")
 def eval_(
     model: Annotated[

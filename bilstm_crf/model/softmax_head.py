@@ -20,6 +20,15 @@ class SoftmaxHead(nn.Module):
         gold = scores.gather(2, labels[:, :, None])[:, :, 0]
         return gold.masked_fill(~mask, 0.0).sum(1)
 
+    def loss(
+        self,
+        emissions: Float[Tensor, "batch time labels"],
+        labels: Int64[Tensor, "batch time"],
+        mask: Bool[Tensor, "batch time"],
+    ) -> Float[Tensor, "batch"]:
+        """Return minus the log likelihood of each sentence."""
+        return -self.log_likelihood(emissions, labels, mask)
+
     def viterbi_paths(
         self, emissions: Float[Tensor, "batch time labels"], mask: Bool[Tensor, "batch time"]
     ) -> tuple[Int64[Tensor, "batch time"], Float[Tensor, "batch"]]:

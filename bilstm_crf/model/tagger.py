@@ -100,7 +100,7 @@ class TaggerNetwork(nn.Module):
         self.form_embeddings = FormEmbeddings(section.form_embeddings.size)
         self.column_embeddings = nn.ModuleDict(
             {
-                _module_name(name): nn.Embedding(rows, section.column_size)
+                column_module(name): nn.Embedding(rows, section.column_size)
                 for name, rows in sizes.columns.items()
             }
         )
@@ -134,29 +134,32 @@ class TaggerNetwork(nn.Module):
 
     def column_table(self, name: str) -> Float[Tensor, "values size"]:
         """Return the vectors of an extra column's values."""
-        table: Tensor = self.column_embeddings[_module_name(name)].weight
+        table: Tensor = self.column_embeddings[column_module(name)].weight
         return table
 
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
-        vectors = F.embedding(batch.index, self.encode_forms(batch))  # (batch, time, form size)
+        # In memory by time, as the LSTM wants it; the axes are named (batch, time) all the same.
+        vectors = F.embedding(batch.index.t(), self.encode_forms(batch)).transpose(0, 1)
         columns = [
-            self.column_embeddings[_module_name(name)](batch.columns[name]) for name in self.columns
+            self.column_embeddings[column_module(name)](batch.columns[name])
+            for name in self.columns
         ]
         inputs = torch.cat([vectors, *columns], dim=2) if columns else vectors
         states = self.lstm(self.input_dropout(inputs), batch.lengths)
-        scores: Tensor = self.projection(self.output_dropout(states))
+        by_time = self.output_dropout(states).transpose(0, 1)
+        scores: Tensor = self.projection(by_time).transpose(0, 1)
         return scores.float()
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch"]:
-        """Return the negative log likelihood of each sentence's labels.
+        """Return each sentence's loss: minus the log likelihood of its labels, and the CRF's costs.
 
         Raises:
             ValueError: the batch carries no labels.
         """
         if batch.labels is None:
             raise ValueError("a loss needs a batch with labels")
-        return -self.head.log_likelihood(self.emissions(batch), batch.labels, batch.mask)
+        return self.head.loss(self.emissions(batch), batch.labels, batch.mask)
 
     def decode(self, batch: Batch) -> Int64[Tensor, "batch time"]:
         """Return the best label path of each sentence, 0 in the padding."""
@@ -164,9 +167,10 @@ class TaggerNetwork(nn.Module):
         return paths
 
 
-def _module_name(column: str) -> str:
+def column_module(column: str) -> str:
+    """Return the name of an extra column's table among the modules."""
     # nn.ModuleDict refuses dots and names of its own methods.
-    return "column " + column.replace(".", "_")
+    return "column " + column.replace("_", "__").replace(".", "_dot")
 
 
 def _dropout(kind: str, probability: float) -> nn.Module:

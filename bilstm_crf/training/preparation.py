@@ -113,19 +113,24 @@ def build_network(
     section: ModelSection, vocabularies: Vocabularies, model_scheme: str
 ) -> TaggerNetwork:
     """Return a network for these vocabularies, with random weights."""
-    words = vocabularies.words
-    sizes = TableSizes(
-        trained_words=words.num_trained,
-        stored_words=len(words.stored),
+    network = TaggerNetwork(section, table_sizes(vocabularies))
+    if isinstance(network.head, CRF):
+        allowed = allowed_transitions(vocabularies.labels, model_scheme)
+        network.head.set_constraints(allowed, section.crf.constraints)
+        network.head.set_label_bias(section.crf.label_bias(vocabularies.labels))
+        network.head.set_costs(section.crf.costs(vocabularies.labels))
+    return network
+
+
+def table_sizes(vocabularies: Vocabularies) -> TableSizes:
+    """Return how many rows the tables of a network have for these vocabularies."""
+    return TableSizes(
+        trained_words=vocabularies.words.num_trained,
+        stored_words=len(vocabularies.words.stored),
         chars=len(vocabularies.chars) + 1,  # row 0 is padding
         labels=len(vocabularies.labels),
         columns={name: len(values) for name, values in vocabularies.columns.items()},
     )
-    network = TaggerNetwork(section, sizes)
-    if isinstance(network.head, CRF):
-        allowed = allowed_transitions(vocabularies.labels, model_scheme)
-        network.head.set_constraints(allowed, section.crf.constraints)
-    return network
 
 
 def load_vectors(
