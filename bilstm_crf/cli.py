@@ -216,6 +216,53 @@ def report(
     report_command(runs or [], output, open_in_browser=open_)
 
 
+@app.command()
+def check(
+    data: Annotated[
+        list[str], typer.Argument(metavar="DATA...", help="Data files, or one CONFIG.yaml.")
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="How to read: data.label_column=2."),
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write all findings as JSON; - for stdout.")
+    ] = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Write a mended copy; a folder, if of several files."),
+    ] = None,
+) -> None:
+    """Say what a corpus is, what is wrong with it and where; exit code 1 if it has errors."""
+    from bilstm_crf.commands.check import check_command
+
+    raise typer.Exit(check_command(data, set_ or [], json=json, fix=fix))
+
+
+@app.command()
+def convert(
+    inputs: Annotated[list[str], typer.Argument(metavar="IN...", help="Labelled files; - stdin.")],
+    output: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - for stdout.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="conll, jsonl, doccano, prodigy, label-studio, inline or html; default: by OUT."
+        ),
+    ] = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="Label scheme to write, such as bioes; default: as read.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="How to read: data.label_column=2."),
+    ] = None,
+) -> None:
+    """Convert labelled files to another format or label scheme."""
+    from bilstm_crf.commands.convert import convert as convert_files
+
+    convert_files(inputs, output, to=to, scheme=scheme, overrides=set_ or [])
+
+
 def main() -> None:
     """Run the command line; the only place where errors become exit codes."""
     for stream in (sys.stdout, sys.stderr):

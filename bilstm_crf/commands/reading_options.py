@@ -1,0 +1,43 @@
+"""How to read files that a command is given without a configuration: ``--set data.x=...``."""
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from bilstm_crf.config_errors import explain
+from bilstm_crf.corpus.data_section import DataSection, ReaderSettings
+from bilstm_crf.corpus.labels import LabelsSection
+from bilstm_crf.errors import ConfigError
+from bilstm_crf.section import Section
+from bilstm_crf.strict_yaml import Document, parse_value
+
+
+class ReadingOptions(Section):
+    """The sections of a configuration that say how files are read."""
+
+    data: DataSection = DataSection()
+    labels: LabelsSection = LabelsSection()
+
+    def reader_settings(self) -> ReaderSettings:
+        """Return what the readers need to know."""
+        return self.data.reader_settings(self.labels)
+
+
+def reading_options(overrides: Sequence[str]) -> ReadingOptions:
+    """Return the defaults changed by ``key=value`` pairs such as ``data.label_column=2``.
+
+    Raises:
+        ConfigError: a key or value is wrong.
+    """
+    document = Document("", "--set")
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        path = tuple(key.strip().split("."))
+        place = f"--set {override}"
+        if not equals or not all(path):
+            raise ConfigError(f"{place}: expected key=value, such as data.label_column=2")
+        document.override(path, parse_value(text, place), place)
+    try:
+        return ReadingOptions.model_validate(document.values)
+    except ValidationError as error:
+        raise ConfigError(explain(error.errors(), document, ReadingOptions)) from None
