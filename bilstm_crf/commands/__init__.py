@@ -1,0 +1,1 @@
+"""The commands, one file each: glue between configuration, objects and files."""

@@ -1,0 +1,1 @@
+"""Scores and reports: strings and numbers, no torch."""

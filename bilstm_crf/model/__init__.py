@@ -1,0 +1,1 @@
+"""The network: tensors only, no files and no configuration."""

@@ -1,0 +1,1 @@
+"""Trained models at work, saved, loaded and exported."""

@@ -1,0 +1,1 @@
+"""Learning: what happens between the first step and the last; nothing here prints."""
