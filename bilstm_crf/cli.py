@@ -1,7 +1,7 @@
 """The command line: options, help and exit codes; the work is imported when a command runs.
 
 Exit codes: 0 done, 1 a mistake in input or configuration (one line on stderr), 2 wrong
-usage, 130 stopped by Ctrl-C. Anything else is a bug and shows its traceback.
+usage, 130 stopped by Ctrl-C, 143 by SIGTERM. Anything else is a bug and shows its traceback.
 """
 
 import os
@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from bilstm_crf import __version__
-from bilstm_crf.console import set_up_logging, show_error
+from bilstm_crf.commands.stop_signals import Interrupted, stop_at_once_on_signals
+from bilstm_crf.console import say, set_up_logging, show_error
 from bilstm_crf.errors import BilstmCrfError
 
 app = typer.Typer(
@@ -77,20 +78,27 @@ def train(
     seeds: Annotated[
         int, typer.Option(min=1, help="Train this many seeds, report their spread, keep the best.")
     ] = 1,
+    half: Annotated[
+        bool, typer.Option("--half", help="Store the weights in float16; show the change of F1.")
+    ] = False,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:
-    """Train a model; writes model.pt and reports into a run folder."""
+    """Train a model; writes model.pt and reports into a run folder.
+
+    Ctrl-C finishes the step, saves the state and says how to go on; twice stops at once.
+    Relative paths in CONFIG.yaml, and in --set, start from the folder of CONFIG.yaml.
+    """
     from bilstm_crf.commands.train import train_command
 
     _set_threads(threads)
     train_command(
         config,
-        set_ or [],
+        [*(set_ or []), *(["training.half=true"] if half else [])],
         output_dir=output_dir,
         device=device,
         overwrite=overwrite,
-        resume=resume,
+        resume_run=resume,
         seeds=seeds,
     )
 
@@ -269,15 +277,23 @@ def main() -> None:
         # Help and reports give way to a terminal that cannot show them; data is written as bytes.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if not _is_one_of_several_processes():
+        # There a process may wait inside torch for the others, where no handler gets its turn.
+        stop_at_once_on_signals()
     try:
         app()
     except BilstmCrfError as error:
         show_error(str(error))
         sys.exit(1)
-    except KeyboardInterrupt:
-        show_error("stopped")
-        sys.exit(130)
+    except Interrupted as stop:
+        if os.environ.get("RANK", "0") == "0":
+            say(str(stop))
+        sys.exit(128 + stop.signal_number)
     except BrokenPipeError:
         # The reader of our output has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _is_one_of_several_processes() -> bool:
+    return os.environ.get("WORLD_SIZE", "1") != "1"

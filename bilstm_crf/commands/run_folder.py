@@ -15,7 +15,15 @@ logger = logging.getLogger(__name__)
 RUNS = Path("runs")
 """Where runs are looked for when none is named."""
 
-_OWN_FILES = ("model.pt", "state.pt", "config.yaml", "metrics.jsonl", "report.json")
+_OWN_FILES = (
+    "model.pt",
+    "state.pt",
+    "config.yaml",
+    "metrics.jsonl",
+    "report.json",
+    "report.txt",
+    "seeds.json",
+)
 
 
 class RunFolder:
@@ -57,6 +65,9 @@ class RunFolder:
     def open_new(self, *, overwrite: bool) -> None:
         """Make the folder and take it for this process.
 
+        Args:
+            overwrite: another run may be in it; its files stay until :meth:`clear`.
+
         Raises:
             RunError: it cannot be made or written, holds another run, or is in use.
         """
@@ -66,7 +77,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be made: {error.strerror}") from None
-        self._take()
+        self.take()
         held = [name for name in _OWN_FILES if (self.path / name).exists()]
         if held and not overwrite:
             self.close()
@@ -74,8 +85,19 @@ class RunFolder:
                 f"{self.path}: holds another run ({', '.join(held)}); choose another "
                 "--output-dir, go on with it by --resume, or replace it with --overwrite"
             )
-        for name in held:
-            (self.path / name).unlink()
+
+    def clear(self) -> None:
+        """Remove the files of an earlier run.
+
+        Raises:
+            RunError: they cannot be removed.
+        """
+        try:
+            for name in _OWN_FILES:
+                (self.path / name).unlink(missing_ok=True)
+            self._remove_leftovers()
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def open_existing(self) -> None:
         """Take the folder of an interrupted run for this process.
@@ -83,12 +105,19 @@ class RunFolder:
         Raises:
             RunError: there is nothing to go on with, or the folder is in use.
         """
+        self.check_resumable()
+        self.take()
+        self._remove_leftovers()
+
+    def check_resumable(self) -> None:
+        """Raise RunError unless the folder holds an interrupted run."""
         if not self.path.is_dir():
-            raise RunError(f"{self.path}: no such run folder")
+            found = "is a file, expected a run folder" if self.path.exists() else "no such folder"
+            raise RunError(f"{self.path}: {found}")
+        if self.report.exists() and not self.state.exists():
+            raise RunError(f"{self.path}: this run is finished; there is nothing to resume")
         if not self.state.exists():
-            hint = "the run is finished" if self.report.exists() else "no run was started in it"
-            raise RunError(f"{self.path}: nothing to resume (no state.pt; {hint})")
-        self._take()
+            raise RunError(f"{self.path}: no interrupted run in it (there is no state.pt)")
 
     def close(self) -> None:
         """Give the folder free."""
@@ -107,7 +136,12 @@ class RunFolder:
     ) -> None:
         self.close()
 
-    def _take(self) -> None:
+    def take(self) -> None:
+        """Hold the folder until it is closed or this process ends.
+
+        Raises:
+            RunError: it cannot be written, or another process holds it.
+        """
         try:
             lock = (self.path / ".lock").open("a", encoding="utf-8")
         except OSError as error:
@@ -117,6 +151,12 @@ class RunFolder:
             raise RunError(f"{self.path}: in use by another running training; wait or stop it")
         self._lock = lock
 
+    def _remove_leftovers(self) -> None:
+        """Remove what a write that was killed left behind."""
+        for name in _OWN_FILES:
+            for left in (*self.path.glob(f"{name}.tmp"), *self.path.glob(f"{name}.*.tmp")):
+                left.unlink(missing_ok=True)
+
     def write_text(self, name: str, text: str) -> None:
         """Write a small file, whole or not at all.
 
@@ -125,11 +165,16 @@ class RunFolder:
         """
         temporary = self.path / f"{name}.tmp"
         try:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+            with temporary.open("w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, self.path / name)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise RunError(f"{self.path / name}: cannot be written: {error.strerror}") from None
+        finally:
+            if self.path.is_dir():
+                temporary.unlink(missing_ok=True)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         self.write_text(name, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
@@ -145,11 +190,21 @@ class RunFolder:
         return dict(json.loads(self.report.read_text(encoding="utf-8")))
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """Return the lines of ``metrics.jsonl``, none if it is not there."""
+        """Return the lines of ``metrics.jsonl``, none if it is not there.
+
+        Raises:
+            RunError: a line is not one that a run wrote.
+        """
         if not self.metrics.exists():
             return []
-        lines = self.metrics.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line]
+        entries = []
+        for number, line in enumerate(self.metrics.read_text(encoding="utf-8").split("\n"), 1):
+            try:
+                if line:
+                    entries.append({"epoch": 0, **json.loads(line)})
+            except (ValueError, TypeError):
+                raise RunError(f"{self.metrics}:{number}: not a line of JSON values") from None
+        return entries
 
 
 def _lock_file(file: IO[str]) -> bool:

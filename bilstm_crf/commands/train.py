@@ -1,21 +1,16 @@
 """``bilstm-crf train``: from a configuration to a run folder with a model in it."""
 
-import logging
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bilstm_crf.commands.run_folder import RunFolder
+from bilstm_crf.commands.seeds import is_of_seeds, resume_seeds, train_seeds
 from bilstm_crf.commands.training_run import train_model
-from bilstm_crf.config import Config, load_config
-from bilstm_crf.console import print_table, say
-from bilstm_crf.errors import ConfigError
-from bilstm_crf.evaluation.statistics import summarise_seeds
+from bilstm_crf.commands.training_state import SavedState
+from bilstm_crf.config import Config, load_training_config
+from bilstm_crf.errors import ConfigError, RunError
 from bilstm_crf.training.device import choose_device
 from bilstm_crf.training.processes import Processes
-
-logger = logging.getLogger(__name__)
 
 
 def train(
@@ -38,9 +33,37 @@ def train(
 
     Raises:
         BilstmCrfError: configuration, data or folder are wrong.
+        Interrupted: SIGINT or SIGTERM came; the state is saved for ``resume``.
     """
     with RunFolder(Path(output_dir or config.output_dir or "runs/model")) as folder:
         _train_new(config, folder, device=device, overwrite=overwrite)
+        return folder.model
+
+
+def resume(run: str | Path, *, device: str = "auto") -> Path:
+    """Go on with an interrupted run as if it had not stopped.
+
+    Args:
+        run: its folder.
+        device: as in :func:`train`; on another one than before, the last digits may differ.
+
+    Returns:
+        The model file.
+
+    Raises:
+        BilstmCrfError: the folder holds no interrupted run, or its data have changed.
+        Interrupted: as in :func:`train`.
+    """
+    processes = Processes()
+    chosen = choose_device(device, processes.local_rank)
+    if is_of_seeds(Path(run)):
+        resume_seeds(Path(run), device=chosen)
+        return RunFolder(Path(run)).model
+    with RunFolder(Path(run)) as folder:
+        if processes.rank == 0:
+            folder.open_existing()
+        saved = SavedState(folder)
+        train_model(saved.config, folder, device=chosen, processes=processes, saved=saved)
         return folder.model
 
 
@@ -51,83 +74,34 @@ def train_command(
     output_dir: Path | None,
     device: str,
     overwrite: bool,
-    resume: Path | None,
+    resume_run: Path | None,
     seeds: int,
 ) -> None:
     """Do what ``bilstm-crf train`` was asked for; see its help."""
-    if resume is not None:
-        if config_path is not None or overrides or seeds > 1:
+    if resume_run is not None:
+        if config_path is not None or overrides or seeds > 1 or output_dir is not None:
             raise ConfigError("--resume takes the run's own configuration; give nothing beside it")
-        _resume(resume, device)
+        resume(resume_run, device=device)
         return
     if config_path is None:
         raise ConfigError("no configuration; give a YAML file, or --resume RUN")
-    config = load_config(config_path, overrides)
+    config = load_training_config(config_path, overrides)
     place = output_dir or Path(config.output_dir or Path("runs") / config_path.stem)
+    if (place / "config.yaml").resolve() == config_path.resolve():
+        raise RunError(
+            f"{place.resolve()}: the run would write over its own configuration; "
+            "choose another --output-dir"
+        )
     if seeds > 1:
-        _train_seeds(config, place, seeds, device=device, overwrite=overwrite)
+        train_seeds(config, place, seeds, device=choose_device(device), overwrite=overwrite)
         return
     with RunFolder(place) as folder:
         _train_new(config, folder, device=device, overwrite=overwrite)
 
 
-def _train_new(config: Config, folder: RunFolder, *, device: str, overwrite: bool) -> float | None:
-    """Train into a folder; return the best dev F1, None where there is no dev data."""
+def _train_new(config: Config, folder: RunFolder, *, device: str, overwrite: bool) -> None:
     processes = Processes()
     chosen = choose_device(device, processes.local_rank)
     if processes.rank == 0:
         folder.open_new(overwrite=overwrite)
-    return train_model(config, folder, device=chosen, processes=processes)
-
-
-def _resume(path: Path, device: str) -> None:
-    processes = Processes()
-    chosen = choose_device(device, processes.local_rank)
-    with RunFolder(path) as folder:
-        if processes.rank == 0:
-            folder.open_existing()
-        config = load_config(folder.config)
-        train_model(config, folder, device=chosen, processes=processes, resume=True)
-
-
-def _train_seeds(config: Config, place: Path, seeds: int, *, device: str, overwrite: bool) -> None:
-    """Train several seeds, report their spread and keep the best by dev beside them."""
-    with RunFolder(place) as parent:
-        parent.open_new(overwrite=overwrite)
-        results: dict[str, list[float]] = {"dev": [], "test": []}
-        best: tuple[float, RunFolder] | None = None
-        for seed in range(config.seed, config.seed + seeds):
-            say(f"seed {seed}")
-            with RunFolder(place / f"seed-{seed}") as folder:
-                changed = config.model_copy(update={"seed": seed})
-                dev_f1 = _train_new(changed, folder, device=device, overwrite=overwrite) or 0.0
-                report = folder.read_report()
-            for split, values in results.items():
-                if split in report:
-                    values.append(report[split]["f1"])
-            if best is None or dev_f1 > best[0]:
-                best = dev_f1, folder
-        if best is None:
-            return
-        for name in ("model.pt", "config.yaml", "metrics.jsonl", "report.txt"):
-            if (best[1].path / name).exists():
-                shutil.copyfile(best[1].path / name, parent.path / name)
-        spread = {split: _spread(values) for split, values in results.items() if values}
-        parent.write_json("report.json", {**best[1].read_report(), "seeds": spread})
-        rows = [
-            [split, *(f"{100 * numbers[key]:.2f}" for key in ("mean", "sd", "min", "max"))]
-            for split, numbers in spread.items()
-        ]
-        print_table(["F1", "mean", "sd", "min", "max"], rows, title=f"{seeds} seeds")
-        say(f"best by dev: {best[1].path.name}, kept as {parent.model}")
-
-
-def _spread(values: list[float]) -> dict[str, Any]:
-    summary = summarise_seeds(values)
-    return {
-        "mean": summary.mean,
-        "sd": summary.sd,
-        "min": min(values),
-        "max": max(values),
-        "f1": values,
-    }
+    train_model(config, folder, device=chosen, processes=processes)

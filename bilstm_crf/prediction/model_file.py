@@ -1,13 +1,15 @@
 """The model file: one file that holds all that prediction needs, and nothing that runs.
 
-It is a torch archive of tensors and plain types, opened with ``weights_only=True``: weights,
-vocabularies, labels, the settings of the network, and a record of how it was made.
+Weights, vocabularies, labels, the settings of the network, and a record of how it was made, in an
+archive of tensors and plain types (see :mod:`bilstm_crf.prediction.archive`).
+
+A change of the layout adds a step to ``UPGRADES``, which turns the layout before it into the new
+one; so files of every version stay readable.
 """
 
-import os
-import pickle
-import tempfile
-import zipfile
+import hashlib
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,17 +18,21 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from bilstm_crf.corpus.labels import SCHEMES, model_labels, split_label
 from bilstm_crf.corpus.vocabulary import Vocabularies, Vocabulary, WordVocabulary
-from bilstm_crf.errors import ModelFileError, RunError
+from bilstm_crf.errors import ModelFileError
 from bilstm_crf.model.tagger import ModelSection, TaggerNetwork
+from bilstm_crf.prediction.archive import load_archive, save_archive
 from bilstm_crf.prediction.packed_strings import pack_strings, unpack_strings
-from bilstm_crf.training.preparation import build_network
+from bilstm_crf.training.preparation import build_network, table_sizes
 
 FORMAT = "bilstm-crf model"
-VERSION = 1
 
-_MOST_BYTES = 16 * 2**30
-"""A larger archive is not opened."""
+UPGRADES: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
+"""The step from version 1 to 2, from 2 to 3, ...; the newest version is one more than the steps."""
+
+_MOST_LABELS = 2000
+"""The CRF has a score for each pair of labels."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +58,58 @@ class TrainedModel:
     temperature: float = 1.0
 
     def network(self) -> TaggerNetwork:
-        """Return the network with its weights, on the CPU, ready for prediction."""
+        """Return the network with its weights, on the CPU, ready for prediction.
+
+        Raises:
+            ModelFileError: the weights are not those of such a network.
+        """
+        self._check_weights()
         network = build_network(self.section, self.vocabularies, self.scheme)
-        try:
-            network.load_state_dict(self.weights)
-        except RuntimeError as error:
-            reason = str(error).splitlines()[0]
-            raise ModelFileError(f"the weights do not fit the model's settings: {reason}") from None
+        network.load_state_dict(self.weights)
         return network.eval()
 
     def with_record(self, **entries: Any) -> "TrainedModel":
         """Return the model with entries added to its record."""
         return replace(self, record={**self.record, **entries})
+
+    def in_half(self) -> "TrainedModel":
+        """Return the model with its weights in float16: half the size, about 3 digits.
+
+        Weights that float16 cannot hold (above 65,504) stay in float32.
+        """
+        weights = {}
+        for name, tensor in self.weights.items():
+            half = tensor.half() if tensor.is_floating_point() else tensor
+            weights[name] = half if torch.isfinite(half).all() else tensor
+        return replace(self, weights=weights)
+
+    def weights_hash(self) -> str:
+        """Return the SHA-256 of all weights: equal for equal models, whatever their record."""
+        digest = hashlib.sha256()
+        for name in sorted(self.weights):
+            tensor = self.weights[name].detach().cpu().contiguous()
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
+            digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
+
+    def _check_weights(self) -> None:
+        """Compare with the network that the settings ask for, before it takes any memory."""
+        with torch.device("meta"):
+            wanted = TaggerNetwork(self.section, table_sizes(self.vocabularies)).state_dict()
+        if wanted.keys() != self.weights.keys():
+            odd = sorted(wanted.keys() ^ self.weights.keys())
+            raise ModelFileError(f"the weights do not fit the model's settings: {odd[0]}")
+        for name, tensor in self.weights.items():
+            if tensor.shape != wanted[name].shape or not tensor.is_floating_point():
+                raise ModelFileError(
+                    f"the weights do not fit the model's settings: {name} is {tensor.dtype} "
+                    f"{list(tensor.shape)}, expected {list(wanted[name].shape)}"
+                )
+
+
+def newest_version() -> int:
+    """Return the version of the layout that this program writes."""
+    return len(UPGRADES) + 1
 
 
 def save_model(model: TrainedModel, path: Path) -> None:
@@ -74,8 +120,6 @@ def save_model(model: TrainedModel, path: Path) -> None:
     """
     words = model.vocabularies.words
     content = {
-        "format": FORMAT,
-        "version": VERSION,
         "model": model.section.model_dump(mode="json"),
         "labels": list(model.vocabularies.labels),
         "scheme": model.scheme,
@@ -88,105 +132,58 @@ def save_model(model: TrainedModel, path: Path) -> None:
         "temperature": model.temperature,
         "record": model.record,
     }
-    save_whole(content, path)
-
-
-def save_whole(content: dict[str, Any], path: Path) -> None:
-    """Write a torch archive beside its place and move it there: whole or not at all.
-
-    Raises:
-        RunError: the folder cannot be written or the disk is full.
-    """
-    temporary: str | None = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=path.name + ".", suffix=".tmp", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except (OSError, RuntimeError) as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise RunError(f"{path}: cannot be written: {reason}") from None
-
-
-def load_archive(path: Path, expected: str) -> dict[str, Any]:
-    """Open a torch archive of this package without running anything in it.
-
-    Args:
-        path: the file.
-        expected: the value of its ``format`` entry.
-
-    Raises:
-        ModelFileError: the file is missing, foreign, damaged, too new, or holds more than
-            tensors and plain types.
-    """
-    what = expected.removeprefix("bilstm-crf ")
-    if path.is_dir():
-        raise ModelFileError(f"{path}: is a folder, expected a {what} file")
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ModelFileError(f"{path}: larger than any {what} file can be; nothing was read")
-        with path.open("rb") as file:
-            head = file.read(4)
-        if head != b"PK\x03\x04" or not zipfile.is_zipfile(path):
-            raise ModelFileError(
-                f"{path}: not a bilstm-crf {what} file (or cut short); expected what "
-                "bilstm-crf train writes"
-            )
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such file") from None
-    except pickle.UnpicklingError:
-        raise ModelFileError(
-            f"{path}: holds objects other than tensors and plain values, so it was not opened; "
-            f"it is not a bilstm-crf {what} file"
-        ) from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
-    except ModelFileError:
-        raise
-    except Exception as error:  # damaged archives fail in many ways inside torch and zipfile
-        reason = type(error).__name__
-        raise ModelFileError(f"{path}: damaged {what} file ({reason}); copy it again") from None
-    if not isinstance(content, dict) or content.get("format") != expected:
-        raise ModelFileError(f"{path}: a torch file, but not a bilstm-crf {what} file")
-    version = content.get("version")
-    if not isinstance(version, int) or not 1 <= version <= VERSION:
-        raise ModelFileError(
-            f"{path}: format version {version!r}; this program reads versions up to {VERSION}; "
-            "upgrade bilstm-crf"
-        )
-    return content
+    save_archive(content, path, FORMAT, newest_version())
 
 
 def load_model(path: str | Path) -> TrainedModel:
-    """Read a model file; see :func:`load_archive` for what is refused."""
+    """Read a model file.
+
+    Raises:
+        ModelFileError: the file is missing, foreign, damaged, too new, or holds what no model of
+            this program holds; nothing in it is run.
+    """
     path = Path(path)
-    content = load_archive(path, FORMAT)
+    content = load_archive(path, FORMAT, newest_version())
     try:
-        return TrainedModel(
-            section=ModelSection.model_validate(content["model"]),
-            vocabularies=Vocabularies(
-                words=WordVocabulary(
-                    unpack_strings(content["trained_words"]),
-                    unpack_strings(content["stored_words"]),
-                ),
-                chars=Vocabulary(unpack_strings(content["chars"])),
-                labels=tuple(map(str, content["labels"])),
-                columns={n: Vocabulary(unpack_strings(v)) for n, v in content["columns"].items()},
-            ),
-            scheme=str(content["scheme"]),
-            file_scheme=str(content["file_scheme"]),
-            weights=dict(content["weights"]),
-            record=dict(content["record"]),
-            temperature=float(content["temperature"]),
-        )
+        for upgrade in UPGRADES[content["version"] - 1 :]:
+            content = upgrade(content)
+        model = _read(content)
+        model._check_weights()
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: damaged model: {error}") from None
     except (KeyError, TypeError, ValueError, ValidationError, AttributeError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise ModelFileError(
-            f"{path}: damaged model file: {type(error).__name__}: {reason}"
-        ) from None
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
+        raise ModelFileError(f"{path}: damaged model: {reason}") from None
+    return model
+
+
+def _read(content: dict[str, Any]) -> TrainedModel:
+    labels, scheme, file_scheme = content["labels"], content["scheme"], content["file_scheme"]
+    weights, temperature = content["weights"], content["temperature"]
+    if len(labels) > _MOST_LABELS:
+        raise ModelFileError(f"{len(labels)} labels, more than {_MOST_LABELS}")
+    if scheme not in SCHEMES or file_scheme not in SCHEMES:
+        raise ModelFileError(f"unknown label scheme {scheme!r} or {file_scheme!r}")
+    types = sorted({split_label(label)[1] for label in labels} - {""})
+    if list(labels) != model_labels(types, scheme):
+        raise ModelFileError(f"the labels are not those of the scheme {scheme}")
+    if not all(isinstance(tensor, Tensor) for tensor in weights.values()):
+        raise ModelFileError("weights that are no tensors")
+    if not isinstance(temperature, float) or not 0 < temperature < math.inf:
+        raise ModelFileError(f"temperature {temperature!r}")
+    return TrainedModel(
+        section=ModelSection.model_validate(content["model"]),
+        vocabularies=Vocabularies(
+            words=WordVocabulary(
+                unpack_strings(content["trained_words"]), unpack_strings(content["stored_words"])
+            ),
+            chars=Vocabulary(unpack_strings(content["chars"])),
+            labels=tuple(labels),
+            columns={n: Vocabulary(unpack_strings(v)) for n, v in content["columns"].items()},
+        ),
+        scheme=scheme,
+        file_scheme=file_scheme,
+        weights=dict(weights),
+        record=dict(content["record"]),
+        temperature=temperature,
+    )

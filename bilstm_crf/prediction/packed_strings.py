@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,14 +18,20 @@ def pack_strings(strings: Sequence[str]) -> dict[str, Tensor]:
     }
 
 
-def unpack_strings(packed: dict[str, Tensor]) -> list[str]:
+def unpack_strings(packed: Any) -> list[str]:
     """Return the strings of :func:`pack_strings`.
 
     Raises:
+        TypeError: that is not what it wrote.
         ValueError: the lengths do not add up to the text.
     """
-    text = bytes(packed["bytes"].numpy()).decode("utf-8", "surrogatepass")
-    lengths = packed["lengths"].tolist()
+    tensors = packed if isinstance(packed, dict) else {}
+    text_bytes, sizes = tensors.get("bytes"), tensors.get("lengths")
+    for tensor, dtype in ((text_bytes, torch.uint8), (sizes, torch.int32)):
+        if not isinstance(tensor, Tensor) or tensor.dtype != dtype or tensor.dim() != 1:
+            raise TypeError("strings that are not packed as two tensors")
+    text = bytes(tensors["bytes"].numpy()).decode("utf-8", "surrogatepass")
+    lengths = tensors["lengths"].tolist()
     if sum(lengths) != len(text) or any(length < 0 for length in lengths):
         raise ValueError("packed strings whose lengths do not fit their text")
     ends = list(accumulate(lengths, initial=0))

@@ -6,12 +6,15 @@ steps are those of one process with the whole batch.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from bilstm_crf.errors import RunError
 from bilstm_crf.training.optimizers import Optimizer
 
 
@@ -35,7 +38,8 @@ class Processes:
     def start(self, device: torch.device) -> None:
         """Join the group: over gloo on the CPU, over NCCL on GPUs."""
         if self.count > 1 and not dist.is_initialized():
-            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            with _others_alive():
+                dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
 
     def stop(self) -> None:
         if self.count > 1 and dist.is_initialized():
@@ -44,8 +48,9 @@ class Processes:
     def share_weights(self, network: nn.Module) -> None:
         """Give every process the weights of rank 0."""
         if self.count > 1:
-            for tensor in [*network.parameters(), *network.buffers()]:
-                dist.broadcast(tensor.data, 0)
+            with _others_alive():
+                for tensor in [*network.parameters(), *network.buffers()]:
+                    dist.broadcast(tensor.data, 0)
 
     def sum_gradients(self, optimizer: Optimizer, numbers: Tensor) -> Tensor:
         """Sum all gradients, and a few numbers with them, over the processes.
@@ -59,14 +64,19 @@ class Processes:
         """
         if self.count == 1:
             return numbers
-        dense = optimizer.dense_gradients()
-        flat = torch.cat([numbers.float(), *(g.flatten() for g in dense)])
-        dist.all_reduce(flat)
-        parts = torch.split(flat[len(numbers) :], [g.numel() for g in dense])
-        for gradient, part in zip(dense, parts, strict=True):
+        dense = optimizer.dense_weights
+        for weight in dense:  # a process without sentences in this batch has no gradients
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        gradients = optimizer.dense_gradients()
+        flat = torch.cat([numbers.float(), *(g.flatten() for g in gradients)])
+        with _others_alive():
+            dist.all_reduce(flat)
+            for table in optimizer.tables:
+                table.grad = self._sum_rows(table)
+        parts = torch.split(flat[len(numbers) :], [g.numel() for g in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
-        for table in optimizer.tables:
-            table.grad = self._sum_rows(table)
         return flat[: len(numbers)]
 
     def _sum_rows(self, table: nn.Parameter) -> Tensor:
@@ -79,22 +89,45 @@ class Processes:
             rows, values = gradient.indices()[0], gradient.values()
         counts = [torch.zeros(1, dtype=torch.int64, device=table.device) for _ in range(self.count)]
         dist.all_gather(counts, torch.tensor([len(rows)], device=table.device))
-        most = int(torch.stack(counts).max())
-        # Missing rows are sent as row 0 with gradient 0, which adds nothing.
+        sent = [int(count) for count in counts]
+        most = max(sent)
         rows = torch.nn.functional.pad(rows, (0, most - len(rows)))
         values = torch.nn.functional.pad(values, (0, 0, 0, most - len(values)))
         all_rows = [torch.empty_like(rows) for _ in range(self.count)]
         all_values = [torch.empty_like(values) for _ in range(self.count)]
         dist.all_gather(all_rows, rows)
         dist.all_gather(all_values, values)
-        return torch.sparse_coo_tensor(
-            torch.cat(all_rows)[None], torch.cat(all_values), table.shape
-        ).coalesce()
+        # What was filled up is cut off again: a row of gradient 0 still moves by its momentum.
+        touched = torch.cat([r[:n] for r, n in zip(all_rows, sent, strict=True)])
+        summands = torch.cat([v[:n] for v, n in zip(all_values, sent, strict=True)])
+        return torch.sparse_coo_tensor(touched[None], summands, table.shape).coalesce()
 
     def broadcast_object(self, value: Any) -> Any:
         """Return rank 0's plain value in every process."""
         if self.count == 1:
             return value
         box = [value]
-        dist.broadcast_object_list(box, 0)
+        with _others_alive():
+            dist.broadcast_object_list(box, 0)
         return box[0]
+
+    def gather_object(self, value: Any) -> list[Any]:
+        """Return the plain values of all processes by rank; an empty list but at rank 0."""
+        if self.count == 1:
+            return [value]
+        box = [None] * self.count if self.rank == 0 else None
+        with _others_alive():
+            dist.gather_object(value, box)
+        return box or []
+
+
+@contextmanager
+def _others_alive() -> Iterator[None]:
+    """Turn the failure of an exchange into an error that says what happened."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise RunError(
+            f"another process of this run has stopped; see its message ({reason})"
+        ) from None

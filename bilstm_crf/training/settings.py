@@ -41,6 +41,12 @@ class TrainingSection(Section):
     checkpoint_steps: int | None = Field(default=None, ge=1)
     """Save the state for resuming every so many steps as well, not only after each epoch."""
 
+    half: bool = False
+    """Store the finished model's weights in float16: half the size; the change of F1 is shown."""
+
+    tensorboard: bool = False
+    """Write curves for TensorBoard into the run folder as well; needs the extra `tensorboard`."""
+
     @model_validator(mode="after")
     def _check(self) -> "TrainingSection":
         warm_up = self.schedule.warm_up

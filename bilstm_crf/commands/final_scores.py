@@ -1,0 +1,69 @@
+"""The end of a run: the best model scored on dev and test, and the reports."""
+
+import torch
+
+from bilstm_crf.commands.run_folder import RunFolder
+from bilstm_crf.commands.training_setup import TrainingSetUp
+from bilstm_crf.config import Config
+from bilstm_crf.console import say
+from bilstm_crf.evaluation.metrics import EntityScores
+from bilstm_crf.evaluation.text_report import classification_text
+from bilstm_crf.prediction.model_file import TrainedModel, load_model, save_model
+
+
+def score_best_model(
+    folder: RunFolder, config: Config, run: TrainingSetUp, device: torch.device, *, seconds: float
+) -> float | None:
+    """Score the model file of a run and finish it with its reports.
+
+    Args:
+        folder: holds the model of the best epoch; its state is removed at the end.
+        config: of the run.
+        run: holds dev and test.
+        device: where to compute.
+        seconds: what training took.
+
+    Returns:
+        F1 on dev, or None without dev data.
+    """
+    best = load_model(folder.model)
+    scores = _score(best, run, device)
+    if config.training.half:
+        whole, best = scores, best.in_half()
+        scores = _score(best, run, device)
+        for name, result in scores.items():
+            before = whole[name].f1
+            say(
+                f"{name} F1 with weights in float16: {100 * result.f1:.2f} "
+                f"(float32: {100 * before:.2f}, {100 * (result.f1 - before):+.2f})"
+            )
+    record = {name: result.as_dict() for name, result in scores.items()}
+    save_model(best.with_record(scores=record), folder.model)
+    final = scores.get("test", scores.get("dev"))
+    if final is not None:
+        folder.write_text("report.txt", classification_text(final, digits=4) + "\n")
+    folder.write_json(
+        "report.json",
+        {
+            **record,
+            "best_epoch": best.record["epoch"],
+            "seed": config.seed,
+            "seconds": round(seconds, 1),
+            "model": folder.model.name,
+            "weights_sha256": best.weights_hash(),
+        },
+    )
+    folder.state.unlink(missing_ok=True)
+    for name, result in scores.items():
+        numbers = f"P {100 * result.precision:.2f} R {100 * result.recall:.2f}"
+        say(f"{name} F1 {100 * result.f1:.2f} ({numbers}, {result.support} entities)")
+    say(f"model: {folder.model}")
+    return scores["dev"].f1 if "dev" in scores else None
+
+
+def _score(
+    model: TrainedModel, run: TrainingSetUp, device: torch.device
+) -> dict[str, EntityScores]:
+    network = model.network().to(device)
+    held = {"dev": run.dev, "test": run.test}
+    return {name: data.score(network) for name, data in held.items() if data is not None}

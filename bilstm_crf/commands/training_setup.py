@@ -1,0 +1,158 @@
+"""All that a training run needs before its first step: corpora, network, trainer."""
+
+import logging
+from dataclasses import dataclass
+
+import torch
+
+from bilstm_crf.commands.stop_signals import StopSignals
+from bilstm_crf.config import Config
+from bilstm_crf.corpus.encoding import EncodedCorpus
+from bilstm_crf.corpus.label_ids import LearnedLabels
+from bilstm_crf.evaluation.metrics import EntityScores
+from bilstm_crf.model.tagger import TaggerNetwork
+from bilstm_crf.prediction.model_file import TrainedModel
+from bilstm_crf.training.corpora import HeldOut, hold_out, read_corpus, read_training_corpus
+from bilstm_crf.training.loop import Trainer
+from bilstm_crf.training.preparation import (
+    PretrainedVectors,
+    build_network,
+    form_table,
+    learn_vocabularies,
+    load_vectors,
+    log_hit_rates,
+)
+from bilstm_crf.training.processes import Processes
+from bilstm_crf.training.random_state import seed_everything
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingSetUp:
+    """A run that can start.
+
+    Attributes:
+        network: with its first weights, on the device.
+        trainer: trains it.
+        dev: the data that chooses the best epoch, if there is any.
+        test: the data that is scored once at the end, if there is any.
+        model: what goes into the model file beside the weights, which are still missing.
+    """
+
+    network: TaggerNetwork
+    trainer: Trainer
+    dev: HeldOut | None
+    test: HeldOut | None
+    model: TrainedModel
+
+
+def set_up_training(
+    config: Config, device: torch.device, processes: Processes, signals: StopSignals
+) -> TrainingSetUp:
+    """Read the corpora, learn the vocabularies from the training data, build the network.
+
+    Args:
+        config: the whole configuration, paths absolute.
+        device: where to train.
+        processes: the group this process belongs to; it is joined here.
+        signals: may stop the scoring of dev at any moment.
+
+    Raises:
+        BilstmCrfError: the configuration does not fit the data, or a file is wrong.
+    """
+    seed_everything(config.seed)
+    logger.info(
+        "seed %d, device %s, %d torch threads", config.seed, device, torch.get_num_threads()
+    )
+    learned = read_training_corpus(config.data, config.labels)
+    others = {
+        "dev": read_corpus(config.data, config.labels, "dev"),
+        "test": read_corpus(config.data, config.labels, "test"),
+    }
+    vectors = _read_vectors(config, learned.corpus, [c for c in others.values() if c is not None])
+    vocabularies = learn_vocabularies(
+        learned.corpus, learned.labels, config.model.word_embeddings, vectors
+    )
+    network = build_network(config.model, vocabularies, config.labels.model_scheme)
+    if vectors is not None:
+        load_vectors(network, vocabularies, vectors)
+    network.to(device)
+    forms = form_table(config.model, vocabularies)
+    forms.extend(learned.corpus.forms)
+    if forms.num_shortened:
+        logger.warning(
+            "%d distinct words longer than %d characters: the character encoder sees head and tail",
+            forms.num_shortened, config.model.char_encoder.longest,
+        )  # fmt: skip
+    model = TrainedModel(
+        section=config.model,
+        vocabularies=vocabularies,
+        scheme=config.labels.model_scheme,
+        file_scheme=learned.scheme,
+        weights={},
+    )
+    held = {
+        name: None if corpus is None else _hold_out(corpus, name, model, learned)
+        for name, corpus in others.items()
+    }
+    dev = held["dev"]
+    if dev is None:
+        logger.warning("no data.dev: every epoch counts as the best, the last one is kept")
+    processes.start(device)
+    processes.share_weights(network)
+    # Each process drops other units, as it works on other sentences.
+    torch.manual_seed(config.seed + processes.rank)
+    trainer = Trainer(
+        network,
+        config.training,
+        learned.corpus,
+        forms,
+        evaluate=None if dev is None else _DevScorer(dev, network, processes, signals),
+        seed=config.seed,
+        processes=processes,
+    )
+    logger.info(
+        "%d words tuned, %d stored, %d characters, %d labels, %s weights",
+        len(vocabularies.words.trained), len(vocabularies.words.stored), len(vocabularies.chars),
+        len(vocabularies.labels), f"{sum(p.numel() for p in network.parameters()):,}",
+    )  # fmt: skip
+    return TrainingSetUp(network, trainer, dev, held["test"], model)
+
+
+class _DevScorer:
+    """Scores a network on dev; all processes get the scores that rank 0 worked out."""
+
+    def __init__(
+        self, dev: HeldOut, network: TaggerNetwork, processes: Processes, signals: StopSignals
+    ):
+        self._dev, self._network = dev, network
+        self._processes, self._signals = processes, signals
+
+    def __call__(self) -> EntityScores:
+        if self._processes.count == 1:
+            with self._signals.at_once():
+                return self._dev.score(self._network)
+        own = self._dev.score(self._network) if self._processes.rank == 0 else None
+        scores: EntityScores = self._processes.broadcast_object(own)
+        return scores
+
+
+def _read_vectors(
+    config: Config, train: EncodedCorpus, others: list[EncodedCorpus]
+) -> PretrainedVectors | None:
+    words = config.model.word_embeddings
+    if words.vectors is None or not words.size:
+        return None
+    splits = [train] if words.store == "train" else [train, *others]
+    needed = None if words.store == "all" else [form for c in splits for form in c.forms]
+    vectors = PretrainedVectors(words, needed)
+    log_hit_rates(train.form_counts(), vectors)
+    return vectors
+
+
+def _hold_out(
+    corpus: EncodedCorpus, name: str, model: TrainedModel, learned: LearnedLabels
+) -> HeldOut:
+    forms = form_table(model.section, model.vocabularies)
+    return hold_out(corpus, name, forms, learned, model.scheme, model.vocabularies)
