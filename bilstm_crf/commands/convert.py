@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bilstm_crf.commands.output_file import write_text
@@ -15,7 +15,7 @@ from bilstm_crf.corpus.labels import (
     labels_to_spans,
     scheme_name,
 )
-from bilstm_crf.corpus.readers import read_split
+from bilstm_crf.corpus.readers import read_sentences
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.text_source import STANDARD_INPUT
 from bilstm_crf.corpus.writers import WRITERS, Writer
@@ -77,13 +77,20 @@ def convert(
 
 
 class _Corpus:
-    """Sentences of files, read anew each time they are gone through."""
+    """Sentences of files, read anew each time they are gone through; the log is told once."""
 
     def __init__(self, paths: Sequence[Path], options: ReadingOptions):
         self._paths, self._settings = paths, options.reader_settings()
+        self._describe: Callable[[str], None] | None = None
 
     def __iter__(self) -> Iterator[Sentence]:
-        return read_split(self._paths, self._settings)
+        for path in self._paths:
+            yield from read_sentences(path, self._settings, describe=self._describe)
+        self._describe = _say_nothing
+
+
+def _say_nothing(_: str) -> None:
+    """Take no note of how a file is read."""
 
 
 def _format_name(to: str | None, output: str) -> str:
