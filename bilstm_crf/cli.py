@@ -117,12 +117,18 @@ def info(
     transitions: Annotated[
         bool, typer.Option("--transitions", help="Print the learned transition scores instead.")
     ] = False,
+    settings: Annotated[
+        bool, typer.Option("--config", help="Print the configuration it was trained with instead.")
+    ] = False,
 ) -> None:
-    """Say what a model is: labels, sizes, scores, data and versions."""
-    from bilstm_crf.commands.info import describe_model, print_transitions
+    """Say what a model is: labels, sizes, scores, data, versions and settings."""
+    from bilstm_crf.commands.info import config_of, describe_model, print_transitions
 
     if transitions:
         print_transitions(model)
+        return
+    if settings:
+        typer.echo(config_of(model), nl=False)
         return
     for name, value in describe_model(model):
         typer.echo(f"{name + ':':<16}{value}")

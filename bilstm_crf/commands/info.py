@@ -1,24 +1,36 @@
 """``bilstm-crf info``: what a model file is."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from bilstm_crf.config import Config
 from bilstm_crf.console import print_table
 from bilstm_crf.errors import ModelFileError
 from bilstm_crf.prediction.model_file import TrainedModel, load_model
+from bilstm_crf.strict_yaml import write_yaml
+
+_SAID_ALREADY = {
+    "seed",
+    "output_dir",
+    "data.train",
+    "data.dev",
+    "data.test",
+    "model.word_embeddings.vectors",
+}
 
 
 def describe_model(path: Path) -> list[tuple[str, str]]:
     """Return what a model is, as (name, value) lines."""
     model = load_model(path)
-    words, record = model.vocabularies.words, model.record
-    section = model.section
-    weights = sum(t.numel() for n, t in model.weights.items() if not n.endswith(".stored"))
+    words, section = model.vocabularies.words, model.section
+    weights = [tensor for name, tensor in model.weights.items() if not name.endswith(".stored")]
+    dtypes = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in weights})
     lines = [
         ("file", f"{path} ({path.stat().st_size / 1e6:.1f} MB)"),
-        ("entity types", ", ".join(_types(model))),
+        ("entity types", ", ".join(_types(model)) or "none"),
         (
             "labels",
             f"{len(model.vocabularies.labels)} in {model.scheme}, files in {model.file_scheme}",
@@ -29,21 +41,66 @@ def describe_model(path: Path) -> list[tuple[str, str]]:
             "network",
             f"word size {section.word_embeddings.size}, char encoder {section.char_encoder.type}, "
             f"{section.lstm.layers} x BiLSTM of {section.lstm.hidden_size} per direction, "
-            f"head {section.head}, {weights:,} weights",
+            f"head {section.head}",
         ),
+        ("weights", f"{sum(tensor.numel() for tensor in weights):,} in {', '.join(dtypes)}"),
+        ("weights hash", f"sha256 {model.weights_hash()}"),
     ]
     if model.vocabularies.columns:
         lines.append(("extra columns", ", ".join(model.vocabularies.columns)))
-    for split, scores in record.get("scores", {}).items():
-        lines.append((f"{split} F1", _scores(scores)))
     if model.temperature != 1.0:
         lines.append(("temperature", f"{model.temperature:.4f}"))
-    lines += [(name, str(record[name])) for name in ("seed", "epoch", "started") if name in record]
+    try:
+        lines += _record_lines(model.record)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        lines.append(("record", "not one that bilstm-crf train wrote"))
+    return [(name, _printable(value)) for name, value in lines]
+
+
+def config_of(path: Path) -> str:
+    """Return the configuration that a model was trained with, as YAML.
+
+    Raises:
+        ModelFileError: the model has none on record.
+    """
+    config = load_model(path).record.get("config")
+    if not isinstance(config, dict):
+        raise ModelFileError(f"{path}: this model has no configuration on record")
+    return write_yaml(config)
+
+
+def _record_lines(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield how the model was made: scores, seed, data, versions, settings."""
+    for split, scores in record.get("scores", {}).items():
+        yield f"{split} F1", _scores(scores)
+    for name in ("seed", "epoch", "started"):
+        if name in record:
+            yield name, str(record[name])
     for split, files in record.get("data", {}).items():
-        lines += [(f"{split} data", f"{f['path']} (sha256 {f['sha256'][:12]})") for f in files]
+        for file in files:
+            yield f"{split} data", f"{file['path']} (sha256 {file['sha256']})"
     versions = record.get("versions", {})
-    lines.append(("made with", ", ".join(f"{name} {v}" for name, v in versions.items())))
-    return lines
+    yield "made with", ", ".join(f"{name} {version}" for name, version in versions.items())
+    defaults = _flat(Config.model_validate({"data": {}}).model_dump(mode="json"))
+    for key, value in _flat(record.get("config", {})).items():
+        if key not in _SAID_ALREADY and (key not in defaults or defaults[key] != value):
+            yield "setting", f"{key}: {write_yaml(value, one_line=True).strip()}"
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested sections as one mapping with dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _printable(text: str) -> str:
+    """Return text from a file without anything that a terminal would act on."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_transitions(path: Path) -> None:
