@@ -54,7 +54,7 @@ def _best(xp: Any, scores: Array, pairs: Array) -> tuple[Array, Array]:
     best = _sweep(xp, own, both[:, :, :, None])  # (half, 2, states, batch)
     # The halves meet between their last steps: (from * to, batch).
     meeting = best[-1, 0, :, None] + pairs[:, :, None] + best[-1, 1]
-    meeting = meeting.reshape(-1, meeting.shape[2])
+    meeting = meeting.reshape(len(pairs) ** 2, meeting.shape[2])
     index = xp.argmax(meeting, 0)
     states = _trace(xp, best, both, index // len(pairs), index % len(pairs))
     path = xp.concatenate([states[:, 0], xp.flip(states[:, 1], (0,))])

@@ -8,7 +8,7 @@ a number format ends somewhere; their logs do not. :func:`run_messages` takes th
 it provably changes nothing, and otherwise the way that is always right.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -18,6 +18,7 @@ from bilstm_crf.model.crf_log_messages import log_messages
 from bilstm_crf.model.crf_weight_messages import weight_messages
 
 
+@runtime_checkable
 class Messages(Protocol):
     """Both directions' messages, and what follows from them at once."""
 

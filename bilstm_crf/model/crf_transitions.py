@@ -1,6 +1,6 @@
 """The trained scores of a CRF, and what limits and shifts them: scheme, bias and costs."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from bilstm_crf.model.crf_likelihood import Scores
 from bilstm_crf.model.crf_settings import ConstraintMode
 
 
+@runtime_checkable
 class AllowedTransitions(Protocol):
     """What a label scheme permits, such as :func:`bilstm_crf.corpus.labels.allowed_transitions`."""
 
