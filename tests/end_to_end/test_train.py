@@ -74,7 +74,7 @@ def test_output_to_a_file_is_plain_lines(
 
 
 def test_the_saved_model_predicts_as_the_one_in_memory(make_config: Callable, tmp_path: Path):
-    path = make_config(epochs=8)
+    path = make_config(epochs=20, batch_size=3)
     config = load_config(path)
     model = train(config, tmp_path / "run")
     report = report_of(tmp_path / "run")
