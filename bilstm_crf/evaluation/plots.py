@@ -127,7 +127,7 @@ def threshold_curve(thresholds: Sequence[ThresholdScores], name: str) -> str:
             values = [getattr(found, score) for found in thresholds]
             axes.plot(cuts, values, color=colour, label=score.replace("f1", "F1"))
         axes.set(ylim=(0, 1.02), xlabel="least probability kept")
-        axes.legend(labelcolor=TEXT, loc="lower left")
+        axes.figure.legend(loc="outside lower center", ncols=3, labelcolor=TEXT)
 
     return draw(paint, title="scores by threshold", name=f"{name}-thresholds", size=(3.7, 2.9))
 

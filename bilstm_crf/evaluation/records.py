@@ -5,7 +5,7 @@ report is made from that file alone, without the model.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ class RunAnalysis:
 
 
 def training_entities(
-    sentences: Sequence[tuple[Sequence[str], Sequence[Span]]],
+    sentences: Iterable[tuple[Sequence[str], Sequence[Span]]],
 ) -> dict[str, tuple[str, ...]]:
     """Collect the entity texts of training sentences, given as tokens and spans."""
     types: dict[str, set[str]] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup
@@ -184,7 +185,7 @@ def _spread(evaluations: Sequence[Evaluation]) -> SeedSummary | None:
 
 def _example(sentence: EvaluatedSentence, caption: str) -> Example:
     record = sentence.record
-    place = f"{record.where}: " if record.where else ""
+    place = f"{PurePath(record.where).name}: " if record.where else ""
     return Example(
         place + caption,
         join_tokens(record.tokens, sentence.gold, dict(sentence.gold_probabilities)),
