@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +11,11 @@ from bilstm_crf.errors import DataError, MissingExtraError
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 """The first bytes of a fastText ``.bin`` file."""
 
-_CHUNK_BYTES = 1 << 22
 _LONGEST_WORD = 1 << 16
 
 
 def read_word2vec(
-    head: bytes, stream: BinaryIO, path: Path
+    chunks: Iterator[bytes], path: Path
 ) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
     r"""Yield the words and vectors of a binary word2vec file.
 
@@ -25,14 +23,13 @@ def read_word2vec(
     numbers, little-endian; some writers end each row by a line feed.
 
     Args:
-        head: the bytes already read.
-        stream: the rest of the file.
+        chunks: the bytes of the file.
         path: the file, for messages.
 
     Raises:
         DataError: this is no such file, or it ends too early.
     """
-    header, newline, data = head.partition(b"\n")
+    header, newline, data = next(chunks, b"").partition(b"\n")
     fields = header.split()
     if not newline or len(fields) != 2 or not (fields[0].isdigit() and fields[1].isdigit()):
         raise DataError("a binary file, but neither gzip nor word vectors of word2vec", path)
@@ -40,8 +37,10 @@ def read_word2vec(
     row_bytes = 4 * size
     at = 0
     for row in range(1, num_rows + 1):
-        if len(data) - at < row_bytes + _LONGEST_WORD:
-            data, at = data[at:] + stream.read(max(_CHUNK_BYTES, 2 * row_bytes)), 0
+        while len(data) - at < row_bytes + _LONGEST_WORD:
+            if not (more := next(chunks, b"")):
+                break
+            data, at = data[at:] + more, 0
         space = data.find(b" ", at, at + _LONGEST_WORD)
         end = space + 1 + row_bytes
         if space < 0 or len(data) < end:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from bilstm_crf.corpus.data_section import Column, ReaderSettings
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
-from bilstm_crf.corpus.schemes import OUTSIDE, PREFIXES, is_entity_label
+from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
 from bilstm_crf.errors import DataError
 
 _SAMPLE_ROWS = 20_000
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _TOKEN_NAMES = {"token", "tokens", "word", "words", "form", "text", "char", "surface"}
 _LABEL_NAME = re.compile(r"(.*[:_-])?(ne|ner|iob|bio|label|tag|entity|entities)s?\b.*", re.I)
-_UNDERSCORE_LABEL = re.compile(f"[{''.join(sorted(PREFIXES))}]_.+")
+_LIKE_PREFIXED = re.compile(r"(?:[^\W_]?[-_]|[-_])")
 _LABEL_IN_LIST = re.compile(r"(?:^|\|)([^=|]+)=(?:[BIESMLU]-[^|]+|O)(?=\||$)")
 _DELIMITERS = {"tab": "\t", "space": " "}
 
@@ -44,6 +44,8 @@ def detect_layout(
     while delimiter != " " and width > 1 and all(row[width - 1 :] in ([""], []) for row in rows):
         width -= 1
     rows = [row for row in rows if len(row) >= width]
+    if labelled and width == 1:
+        width, rows = 2, []  # so that each row is one column short
     has_header = _is_header(rows, settings)
     if has_header:
         names = tuple(rows.pop(0))
@@ -72,11 +74,17 @@ def _delimiter(text: str, settings: ReaderSettings) -> str:
     if settings.delimiter != "auto":
         return _DELIMITERS.get(settings.delimiter, settings.delimiter)
     lines = [line for line in text.split("\n") if line.strip(BLANK)]
-    lines = [line for line in lines if not line.startswith(("#", DOCUMENT_MARK))] or lines
+    lines = [line for line in lines if not line.startswith(_no_rows(settings))] or lines
     without_tab = [line for line in lines if "\t" not in line]
     if any(" " in line.strip(BLANK) for line in without_tab):
         return " "
     return "\t" if 2 * len(without_tab) < len(lines) else " "
+
+
+def _no_rows(settings: ReaderSettings) -> tuple[str, ...]:
+    """Return beginnings of lines that are unlikely to be rows."""
+    comment = {"auto": ("#",), "none": ()}.get(settings.comments, (settings.comments,))
+    return (DOCUMENT_MARK, *comment)
 
 
 def _set_aside(line: str, delimiter: str, settings: ReaderSettings) -> bool:
@@ -167,7 +175,9 @@ class _Columns:
             number = self.number(column)
             return number, "", *self._style(number)
         candidates = [one for one in range(self._width) if one != token]
-        labels = [one for one in candidates if self._fraction(one) >= 0.9]
+        fractions = {one: self._fraction(one) for one in candidates}
+        enough = max(0.5, max(fractions.values(), default=0) - 0.05)
+        labels = [one for one in candidates if fractions[one] >= enough]
         named = [one for one in labels if one < len(self._names)]
         named = [one for one in named if _LABEL_NAME.fullmatch(self._names[one])]
         if labels:
@@ -178,7 +188,7 @@ class _Columns:
             return bare[-1], "", *self._style(bare[-1])
         if candidates and (key := self._key(candidates[-1])):
             return candidates[-1], key, OUTSIDE, False
-        if not candidates or not needed:
+        if not needed:
             return None, "", OUTSIDE, False
         return candidates[-1], "", self._style(candidates[-1])[0], False
 
@@ -205,7 +215,7 @@ class _Columns:
                 outside in values
                 and values[outside] >= values.total() / 2
                 and len(types) <= 200
-                and not any(is_entity_label(one) or _UNDERSCORE_LABEL.match(one) for one in types)
+                and not any(map(_LIKE_PREFIXED.match, types))
                 and any(types)
             )
         return outside, bare

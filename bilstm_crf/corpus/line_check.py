@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bilstm_crf.corpus.findings import Findings, Place
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
-from bilstm_crf.corpus.text_source import open_bytes, read_text
+from bilstm_crf.corpus.text_source import read_bytes, read_text
 
-_CHUNK_BYTES = 1 << 20
 _BLANK_WITH_SPACE = re.compile(f"^[{BLANK}]+$", re.MULTILINE)
 _HASH = re.compile(r"^#.*$", re.MULTILINE)
 _DOCUMENT_MARK = re.compile(f"^{re.escape(DOCUMENT_MARK)}.*$", re.MULTILINE)
@@ -41,13 +40,12 @@ def read_line_ends(path: Path) -> LineEnds:
     """Count the line ends of a file, gzipped or not."""
     ends = LineEnds()
     last = b""
-    with open_bytes(path) as stream:
-        while data := stream.read(_CHUNK_BYTES):
-            if not last:
-                ends.has_mark = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
-            ends.line_feeds += data.count(b"\n")
-            ends.with_return += (last + data).count(b"\r\n")
-            last = data[-1:]
+    for data in read_bytes(path):
+        if not last:
+            ends.has_mark = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
+        ends.line_feeds += data.count(b"\n")
+        ends.with_return += (last + data).count(b"\r\n")
+        last = data[-1:]
     ends.is_complete = last in (b"", b"\n")
     return ends
 

@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -27,15 +28,41 @@ def open_bytes(path: Path) -> BinaryIO:
     if path.is_dir():
         raise DataError("is a folder; a file is needed", path.absolute())
     try:
-        stream = path.open("rb")
+        if path.suffix == ".gz" or (path.is_file() and _first_bytes(path) == GZIP_MAGIC):
+            return cast(BinaryIO, gzip.open(path))
+        return path.open("rb")
     except FileNotFoundError:
         raise DataError("no such file", path.absolute()) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", path.absolute()) from None
-    is_gzip = stream.read(2) == GZIP_MAGIC if stream.seekable() else path.suffix == ".gz"
-    if stream.seekable():
-        stream.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if is_gzip else stream
+
+
+def _first_bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(len(GZIP_MAGIC))
+
+
+def read_bytes(path: Path, size: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, in pieces; of a pipe, what has arrived.
+
+    Args:
+        path: the file, or ``-`` for standard input.
+        size: most bytes of a piece; default ``CHUNK_BYTES``.
+
+    Raises:
+        DataError: the file cannot be opened, unpacked or read to its end.
+    """
+    stream = open_bytes(path)
+    # A pipe gives what has arrived, so that a waiting reader sees each line at once.
+    read = stream.read1 if path == STANDARD_INPUT else stream.read  # type: ignore[attr-defined]
+    try:
+        while data := read(size or CHUNK_BYTES):
+            yield data
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"cannot be unpacked or read to its end: {error}", path) from None
+    finally:
+        if path != STANDARD_INPUT:
+            stream.close()
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> Iterator[str]:
@@ -53,27 +80,18 @@ def read_text(path: Path, encoding: str = "utf-8") -> Iterator[str]:
         DataError: a byte or character cannot be; names line and byte offset.
     """
     decoder = _Decoder(path, encoding)
-    stream = open_bytes(path)
-    # A pipe gives what has arrived, so that a waiting reader sees each line at once.
-    read = stream.read1 if path == STANDARD_INPUT else stream.read  # type: ignore[attr-defined]
-    try:
-        unfinished: list[str] = []
-        seen_line_feed = False
-        while data := read(CHUNK_BYTES):
-            text = decoder.decode(data)
-            end = text.rfind("\n") + 1
-            if not end:
-                unfinished.append(text)
-                continue
-            seen_line_feed = True
-            yield _normal_line_ends("".join([*unfinished, text[:end]]))
-            unfinished = [text[end:]]
-        rest = "".join([*unfinished, decoder.decode(b"", final=True)])
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
-        raise DataError(f"cannot be unpacked or read to its end: {error}", path) from None
-    finally:
-        if path != STANDARD_INPUT:
-            stream.close()
+    unfinished: list[str] = []
+    seen_line_feed = False
+    for data in read_bytes(path):
+        text = decoder.decode(data)
+        end = text.rfind("\n") + 1
+        if not end:
+            unfinished.append(text)
+            continue
+        seen_line_feed = True
+        yield _normal_line_ends("".join([*unfinished, text[:end]]))
+        unfinished = [text[end:]]
+    rest = "".join([*unfinished, decoder.decode(b"", final=True)])
     if rest and not seen_line_feed:
         rest = rest.replace("\r", "\n")
     if rest:
@@ -92,17 +110,19 @@ class _Decoder:
     def __init__(self, path: Path, encoding: str):
         self._path, self._encoding = path, encoding
         try:
+            "".encode(encoding)  # refuses codecs that are no text encodings, such as hex
             name = codecs.lookup(encoding).name
             # The signature variant drops a byte order mark where there is one.
             decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, UnicodeError):
             raise DataError(f"unknown encoding {encoding!r} (data.encoding)", path) from None
         self._decoder = decoder("strict")
         self._offset = self._lines = 0
 
     def decode(self, data: bytes, final: bool = False) -> str:
         """Decode the next bytes."""
-        if not self._offset and data.startswith(_UTF16_MARKS) and "16" not in self._encoding:
+        is_wide = any(width in self._encoding for width in ("16", "32"))
+        if not self._offset and data.startswith(_UTF16_MARKS) and not is_wide:
             raise DataError(
                 "begins with the mark of a UTF-16 file; set data.encoding to utf-16", self._path
             )

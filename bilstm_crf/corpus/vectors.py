@@ -5,10 +5,11 @@ The words may hold spaces themselves; a header with the number of rows and the s
 come first. Binary word2vec files are read too, fastText ``.bin`` files through gensim.
 """
 
+import itertools
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilstm_crf.corpus.binary_vectors import FASTTEXT_MAGIC, read_fasttext, read_word2vec
-from bilstm_crf.corpus.text_source import open_bytes
+from bilstm_crf.corpus.text_source import read_bytes
 from bilstm_crf.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -64,19 +65,20 @@ def read_vectors(
             number (names the line); the vectors have not ``size`` numbers.
         MissingExtraError: a fastText ``.bin`` file and gensim is not installed.
     """
-    with open_bytes(path) as stream:
-        head = stream.read(_CHUNK_BYTES)
-        if head.startswith(FASTTEXT_MAGIC):
-            words, matrix = read_fasttext(path, wanted)
-            _check_size(matrix.shape[1], size, path)
-            return WordVectors(words, matrix, [])
-        reader = _RowCollector(path, wanted, encoding)
-        if b"\0" in head[: 1 << 16]:
-            for word, vector in read_word2vec(head, stream, path):
-                _check_size(len(vector), size, path)
-                reader.add_vector(word, vector)
-        else:
-            _read_text(reader, _whole_lines(head, stream), path, size)
+    chunks = read_bytes(path, _CHUNK_BYTES)
+    head = next(chunks, b"")
+    if head.startswith(FASTTEXT_MAGIC):
+        words, matrix = read_fasttext(path, wanted)
+        _check_size(matrix.shape[1], size, path)
+        return WordVectors(words, matrix, [])
+    chunks = itertools.chain([head], chunks)
+    reader = _RowCollector(path, wanted, encoding)
+    if b"\0" in head[: 1 << 16]:
+        for word, vector in read_word2vec(chunks, path):
+            _check_size(len(vector), size, path)
+            reader.add_vector(word, vector)
+    else:
+        _read_text(reader, _whole_lines(chunks), path, size)
     found = reader.result()
     for note in found.notes:
         _log.warning("%s: %s", path, note)
@@ -92,16 +94,13 @@ def _check_size(found: int, size: int | None, path: Path) -> None:
         )
 
 
-def _whole_lines(data: bytes, stream: Iterator[bytes]) -> Iterator[list[bytes]]:
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield lists of lines, without their line feeds."""
-    read = stream.read  # type: ignore[attr-defined]
     rest = b""
-    data = data.removeprefix(_BOM)
-    while data:
-        lines = (rest + data).split(b"\n")
+    for number, data in enumerate(chunks):
+        lines = (rest + data if number else data.removeprefix(_BOM)).split(b"\n")
         rest = lines.pop()
         yield lines
-        data = read(_CHUNK_BYTES)
     if rest:
         yield [rest]
 

@@ -97,9 +97,9 @@ def test_repaired_labels_are_well_formed_and_keep_their_entities(scheme, data):
 
 def test_iob1_with_adjacent_entities_of_one_type_becomes_bio_and_bioes():
     sentences = [
-        "I-PER I-PER O I-LOC B-LOC I-LOC O".split(),
-        "I-ORG I-PER O".split(),
-        "O I-MISC B-MISC B-MISC".split(),
+        ["I-PER", "I-PER", "O", "I-LOC", "B-LOC", "I-LOC", "O"],
+        ["I-ORG", "I-PER", "O"],
+        ["O", "I-MISC", "B-MISC", "B-MISC"],
     ]
     spans = [labels_to_spans(labels, "IOB1") for labels in sentences]
     assert spans == [
@@ -151,11 +151,11 @@ def test_io_merges_adjacent_entities_of_one_type():
                 (1, "I-B is not continued or closed in BIOES"),
             ],
         ),
-        ("BIOES", "E-A E-A", [(0, "E-A continues nothing in BIOES"), (1, "E-A continues nothing in BIOES")]),
+        ("BIOES", "S-A E-A", [(1, "E-A continues nothing in BIOES")]),
         ("IOB1", "O B-A", [(1, "B-A continues nothing in IOB1")]),
         ("BILOU", "B-A U-A", [(0, "B-A is not continued or closed in BILOU")]),
     ],
-)  # fmt: skip
+)
 def test_what_is_malformed_is_said_at_its_place(scheme, labels, faults):
     assert invalid_positions(labels.split(), scheme) == faults
 
