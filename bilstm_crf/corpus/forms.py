@@ -58,6 +58,7 @@ class FormTable:
         words: the word vocabulary.
         chars: the character vocabulary; its ids are moved up by one, since 0 is padding.
         longest: most characters of a form that are encoded.
+        with_views: work out the hashed views; else all of them are row 0.
 
     Attributes:
         words: (forms,) word table rows.
@@ -65,8 +66,11 @@ class FormTable:
         num_shortened: forms longer than ``longest``.
     """
 
-    def __init__(self, words: WordVocabulary, chars: Vocabulary, *, longest: int):
+    def __init__(
+        self, words: WordVocabulary, chars: Vocabulary, *, longest: int, with_views: bool = True
+    ):
         self._word_vocabulary, self._chars, self._longest = words, chars, longest
+        self._with_views = with_views
         self._char_ids = np.zeros(0, dtype=np.int32)
         self._char_starts = np.zeros(1, dtype=np.int64)
         self.words = np.zeros(0, dtype=np.int64)
@@ -83,6 +87,7 @@ class FormTable:
         chars: list[int] = []
         ends: list[int] = []
         features: list[list[int]] = []
+        no_views = [0] * len(FEATURE_KINDS)
         base = len(self._char_ids)
         for form in forms:
             words.append(row(form))
@@ -90,7 +95,7 @@ class FormTable:
             self.num_shortened += len(seen) < len(form)
             chars.extend([char_id(char) + 1 for char in seen])
             ends.append(base + len(chars))
-            features.append(_hashed(_views(seen)))
+            features.append(_hashed(_views(seen)) if self._with_views else no_views)
         if not words:
             return
         self.words = np.concatenate([self.words, np.array(words, dtype=np.int64)])

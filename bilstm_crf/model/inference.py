@@ -91,23 +91,29 @@ class InferenceNetwork:
         """Numbers in a row of form inputs."""
         return self._encoder.input_size
 
+    def new_inputs(self, rows: int) -> Float[Tensor, "rows input"]:
+        """Return memory for form inputs, not yet written to."""
+        return torch.empty(rows, self.input_size, device=self.device)
+
     @torch.inference_mode()
     def form_inputs(
-        self, forms: FormTable, numbers: NDArray[np.integer]
+        self, forms: FormTable, numbers: NDArray[np.integer], *, out: Tensor | None = None
     ) -> Float[Tensor, "forms input"]:
         """Return what the first LSTM layer gets from some word forms, in their order.
 
         Args:
             forms: the table of forms.
             numbers: which of them.
+            out: where to write it.
         """
-        inputs = torch.empty(len(numbers), self.input_size, device=self.device)
+        inputs = self.new_inputs(len(numbers)) if out is None else out
         order = np.argsort(forms.num_characters(numbers), kind="stable")
         for first in range(0, len(order), FORMS_AT_ONCE):
             some = order[first : first + FORMS_AT_ONCE]
             enough = np.resize(some, max(len(some), MIN_ROWS))
             projected = self._encoder.project(self._encode(forms, numbers[enough]))
-            inputs[torch.from_numpy(some).to(self.device)] = projected[: len(some)]
+            rows = torch.from_numpy(some).to(self.device)
+            inputs.index_copy_(0, rows, projected[: len(some)])
         return inputs
 
     def _encode(self, forms: FormTable, numbers: NDArray[np.integer]) -> Tensor:

@@ -148,7 +148,12 @@ def load_vectors(
 
 def form_table(section: ModelSection, vocabularies: Vocabularies) -> FormTable:
     """Return an empty table of forms for these vocabularies."""
-    return FormTable(vocabularies.words, vocabularies.chars, longest=section.char_encoder.longest)
+    return FormTable(
+        vocabularies.words,
+        vocabularies.chars,
+        longest=section.char_encoder.longest,
+        with_views=section.form_embeddings.size > 0,
+    )
 
 
 def log_hit_rates(forms: dict[str, int], vectors: PretrainedVectors) -> None:

@@ -1,0 +1,116 @@
+"""Reads a stream of bytes in blocks of whole lines, or of whole sentences, as they arrive."""
+
+import codecs
+import re
+import select
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from bilstm_crf.errors import DataError
+
+BLOCK_BYTES = 1 << 19
+"""Size of a block, about 100,000 lines of one token: large enough to sort sentences by length."""
+
+MOST_BYTES = 1 << 23
+"""Where no blank line comes, a block ends at a line once it is this large."""
+
+_READ_BYTES = 1 << 17
+_SENTENCE_END = re.compile(rb"\n[ \t\r\f\v]*\n")
+
+
+def read_blocks(
+    stream: BinaryIO, path: Path, *, whole_sentences: bool, encoding: str = "utf-8"
+) -> Iterator[bytes]:
+    """Yield all bytes of a stream, as UTF-8, cut at line ends.
+
+    A block is full, or else all that has arrived: a slow writer is answered sentence by sentence.
+
+    Args:
+        stream: open for reading.
+        path: where it comes from, for messages.
+        whole_sentences: cut behind blank lines only; a sentence without end is cut at a line.
+        encoding: of the stream.
+
+    Raises:
+        DataError: the encoding is unknown, or a byte does not fit it. (Bytes of UTF-8 are not
+            looked at here.)
+    """
+    recode = _recoder(encoding, path)
+    ready = _readiness(stream)
+    read = getattr(stream, "read1", stream.read)
+    pending = bytearray()
+    searched = 0
+    while data := read(_READ_BYTES):
+        pending += recode(data, False)
+        if len(pending) < BLOCK_BYTES and ready():
+            continue
+        end = _last_end(pending, searched, whole_sentences)
+        if end:
+            yield bytes(pending[:end])
+            del pending[:end]
+        searched = len(pending)
+    pending += recode(b"", True)
+    if pending:
+        yield bytes(pending)
+
+
+def _last_end(pending: bytearray, searched: int, whole_sentences: bool) -> int:
+    """Return where the last whole line or sentence ends, 0 if there is none.
+
+    Args:
+        pending: what was read.
+        searched: how much of it is known to hold no end.
+        whole_sentences: whether to look for blank lines.
+    """
+    if not whole_sentences:
+        return pending.rfind(b"\n", searched) + 1
+    first = max(0, pending.rfind(b"\n", 0, searched))
+    plain = pending.rfind(b"\n\n", first)
+    if plain >= 0:
+        return plain + 2
+    end = 0
+    for match in _SENTENCE_END.finditer(pending, first):
+        end = match.end()
+    if not end and len(pending) >= MOST_BYTES:
+        end = pending.rfind(b"\n") + 1
+    return end
+
+
+def _recoder(encoding: str, path: Path) -> Callable[[bytes, bool], bytes]:
+    try:
+        name = codecs.lookup(encoding).name
+        decoder = codecs.getincrementaldecoder(name)()
+    except (LookupError, TypeError):
+        raise DataError(f"unknown encoding {encoding!r} (--encoding)", path) from None
+    return _Recode(None if name == "utf-8" else decoder, encoding, path)
+
+
+class _Recode:
+    """Turns bytes of one encoding into UTF-8, piece by piece."""
+
+    def __init__(self, decoder: codecs.IncrementalDecoder | None, encoding: str, path: Path):
+        self._decoder, self._encoding, self._path = decoder, encoding, path
+        self._line = 1
+
+    def __call__(self, data: bytes, final: bool) -> bytes:
+        if self._decoder is None:
+            return data
+        try:
+            text = self._decoder.decode(data, final)
+        except UnicodeError as error:
+            message = f"is not {self._encoding} ({error}); see --encoding"
+            raise DataError(message, self._path, self._line) from None
+        self._line += text.count("\n")
+        return text.encode()
+
+
+def _readiness(stream: BinaryIO) -> Callable[[], bool]:
+    """Return what tells whether more can be read without waiting."""
+    try:
+        number = stream.fileno()
+        select.select([number], [], [], 0)
+    except (AttributeError, OSError, ValueError):
+        # Not a file of the system, or one that cannot be asked: it does not keep us waiting.
+        return lambda: True
+    return lambda: bool(select.select([number], [], [], 0)[0])

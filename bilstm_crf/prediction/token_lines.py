@@ -1,0 +1,182 @@
+"""Finds the tokens in a block of lines and keeps all else, so that the lines can be written again.
+
+Most blocks are plain: then the tokens are taken by a few calls for the whole block. Blocks with
+stray carriage returns, comments, document marks, numbered tokens or extra columns are read line
+by line, as :mod:`bilstm_crf.corpus.layout` describes them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
+from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN
+from bilstm_crf.errors import DataError
+
+_BLANK = BLANK.encode()
+_UNUSUAL = re.compile(rb"[\r\f\v]|^[ \t]*" + DOCUMENT_MARK.encode(), re.MULTILINE)
+_HASH_LINE = re.compile(r"^#.*$", re.MULTILINE)
+_NOT_A_TOKEN = re.compile("[0-9]+[-.][0-9]+")
+
+
+@dataclass(frozen=True)
+class TokenLines:
+    """The lines of a block and the tokens in them.
+
+    Attributes:
+        lines: what stands before the line ends; the last one has none.
+        line_ends: the line end of all lines, or that of each.
+        heads: for each line its token, or the whole line if it holds none.
+        tokens: the tokens as UTF-8.
+        places: the line of each token.
+        starts: (sentences + 1,) where each sentence begins among the tokens.
+        columns: values of extra columns by name, one a token.
+    """
+
+    lines: Sequence[bytes]
+    line_ends: bytes | Sequence[bytes]
+    heads: Sequence[bytes]
+    tokens: Sequence[bytes]
+    places: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class TokenLineReader:
+    """Reads the blocks of one file.
+
+    Args:
+        layout: what the columns are.
+        path: the file, for messages.
+    """
+
+    def __init__(self, layout: Layout, path: Path):
+        self._layout, self._path = layout, path
+        self._token = _token_pattern(layout)
+        self._header_expected = layout.has_header
+        if layout.comments not in ("auto", "none"):
+            self._token = None
+
+    def read(self, block: bytes, first_line: int) -> TokenLines:
+        """Find the tokens of a block of whole sentences.
+
+        Args:
+            block: any number of lines.
+            first_line: number of its first line in the file, for messages.
+
+        Raises:
+            DataError: a row has no column of tokens, or lacks an extra column.
+        """
+        line_end, plain = b"\n", block
+        if b"\r" in block and block.count(b"\r") == block.count(b"\r\n") == block.count(b"\n"):
+            line_end, plain = b"\r\n", block.replace(b"\r\n", b"\n")
+        found = self._read_whole(plain, line_end) if self._is_plain(plain) else None
+        return found or self._read_by_line(block, first_line)
+
+    def _is_plain(self, block: bytes) -> bool:
+        if self._token is None or self._header_expected or _UNUSUAL.search(block):
+            return False
+        if self._layout.comments == "none" or not (block[:1] == b"#" or b"\n#" in block):
+            return True
+        text = block.decode("utf-8", "surrogateescape")
+        return not any(self._layout.is_comment(line) for line in _HASH_LINE.findall(text))
+
+    def _read_whole(self, block: bytes, line_end: bytes) -> TokenLines | None:
+        lines = block.split(b"\n")
+        if b"\t" not in block and b" " not in block:
+            heads = each = lines
+        else:
+            each = [] if self._token is None else self._token.findall(block)
+            heads = [token or line for token, line in zip(each, lines, strict=True)]
+        has_token = np.fromiter(map(len, each), dtype=np.int64, count=len(each)) > 0
+        places = np.flatnonzero(has_token)
+        tokens = [*filter(None, each)]
+        if each is not lines and len(tokens) != sum(map(bool, map(_strip, lines))):
+            return None  # a row without a token
+        return TokenLines(
+            lines,
+            line_end,
+            heads,
+            tokens,
+            places,
+            _starts(np.cumsum(~has_token, dtype=np.int64)[places]),
+        )
+
+    def _read_by_line(self, block: bytes, first_line: int) -> TokenLines:
+        whole = block.split(b"\n")
+        lines = [line.rstrip(b"\r") for line in whole]
+        ends = [line[len(stripped) :] + b"\n" for line, stripped in zip(whole, lines, strict=True)]
+        ends[-1] = ends[-1].removesuffix(b"\n")
+        heads, tokens, places, sentences = list(lines), [], [], []
+        values: dict[str, list[str]] = {name: [] for name in self._layout.features}
+        sentence = 0
+        for place, line in enumerate(lines):
+            text = line.decode("utf-8", "surrogateescape")
+            columns = self._columns(text)
+            if columns is None:
+                sentence += 1
+            elif columns:
+                token, extra = self._row(columns, first_line + place)
+                heads[place] = token.encode("utf-8", "surrogateescape")
+                tokens.append(heads[place] or REPLACEMENT_TOKEN.encode())
+                places.append(place)
+                sentences.append(sentence)
+                for name, value in extra.items():
+                    values[name].append(value)
+        numbers = np.array(sentences, dtype=np.int64)
+        at = np.array(places, dtype=np.int64)
+        return TokenLines(lines, ends, heads, tokens, at, _starts(numbers), values)
+
+    def _columns(self, text: str) -> list[str] | None:
+        """Return the columns of a row, none for a line to pass over, None for a sentence's end."""
+        layout = self._layout
+        if not text.strip(BLANK):
+            return None
+        if layout.is_comment(text):
+            return []
+        if self._header_expected:
+            self._header_expected = False
+            return None
+        columns = layout.split(text)
+        if DOCUMENT_MARK in (columns[0], columns[min(layout.token, len(columns) - 1)]):
+            return None
+        return [] if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]) else columns
+
+    def _row(self, columns: list[str], line: int) -> tuple[str, dict[str, str]]:
+        """Return the token of a row and the values of its extra columns."""
+        layout = self._layout
+        needed = {"token": layout.token, **layout.features}
+        for name, number in needed.items():
+            if number >= len(columns):
+                what = "tokens are" if name == "token" else f"the model's {name!r} is"
+                s = "" if len(columns) == 1 else "s"
+                message = f"{len(columns)} column{s}, but {what} in column {number} (from 0)"
+                raise DataError(message, self._path, line)
+        return columns[layout.token], {n: columns[c] for n, c in layout.features.items()}
+
+
+def _strip(line: bytes) -> bytes:
+    return line.strip(_BLANK)
+
+
+def _starts(sentences: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each sentence begins, from a number for each token that its sentence shares."""
+    if not len(sentences):
+        return np.zeros(1, dtype=np.int64)
+    changes = np.flatnonzero(np.diff(sentences)) + 1
+    return np.concatenate([[0], changes, [len(sentences)]])
+
+
+def _token_pattern(layout: Layout) -> re.Pattern[bytes] | None:
+    """Return what finds the token of each line, empty where there is none; None if nothing can."""
+    if layout.features or layout.has_index or layout.delimiter not in ("\t", " "):
+        return None
+    before = b"{%d}" % layout.token
+    if layout.delimiter == "\t":
+        return re.compile(rb"^(?:(?:[^\t\n]*\t)" + before + rb"([^\t\n]*))?", re.MULTILINE)
+    pattern = rb"^[ \t]*(?:(?:[^ \t\n]+[ \t]+)" + before + rb"([^ \t\n]+))?"
+    return re.compile(pattern, re.MULTILINE)
