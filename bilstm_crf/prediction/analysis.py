@@ -1,6 +1,7 @@
 """A trained tagger on labelled sentences: the records from which scores and reports are made."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from bilstm_crf.corpus.labels import (
     SCHEMES,
@@ -9,12 +10,48 @@ from bilstm_crf.corpus.labels import (
     labels_to_spans,
     split_label,
 )
-from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.errors import DataError
 from bilstm_crf.evaluation.records import RunAnalysis, SentenceRecord, Transitions
 from bilstm_crf.model.crf import CRF
-from bilstm_crf.prediction.posteriors import score_spans
 from bilstm_crf.prediction.predictor import Tagger
+from bilstm_crf.prediction.scored_spans import score_spans
+
+
+@dataclass(frozen=True)
+class LabelledPredictions:
+    """Gold labels and predictions of some sentences.
+
+    Attributes:
+        gold: the labels of each sentence as they stand in its file.
+        predicted: the predicted ones, in the same scheme.
+        spans: the predicted entities.
+        scheme: of the labels: that of the training files, or that of this file if it has
+            prefixes which the other lacks.
+    """
+
+    gold: list[tuple[str, ...]]
+    predicted: list[tuple[str, ...]]
+    spans: list[list[Span]]
+    scheme: str
+
+
+def predict_labelled(tagger: Tagger, sentences: Sequence[Sentence]) -> LabelledPredictions:
+    """Predict sentences whose labels are known.
+
+    Raises:
+        DataError: a sentence has no labels.
+    """
+    gold = [_labels(sentence) for sentence in sentences]
+    source = tagger.model.file_scheme
+    scheme = _scheme_of(gold, source)
+    predictions = list(tagger.predict_sentences(sentences))
+    return LabelledPredictions(
+        gold=gold,
+        predicted=[tuple(convert_labels(found.labels, source, scheme)) for found in predictions],
+        spans=[found.spans for found in predictions],
+        scheme=scheme,
+    )
 
 
 def analyse(
@@ -24,7 +61,7 @@ def analyse(
     split: str,
     training_entities: Mapping[str, tuple[str, ...]] | None = None,
 ) -> RunAnalysis:
-    """Predict labelled sentences and keep what was predicted beside gold.
+    """Predict labelled sentences and keep what was predicted beside gold, with probabilities.
 
     Args:
         tagger: the model.
@@ -33,36 +70,28 @@ def analyse(
         training_entities: entity text -> types it has in the training data, if known.
 
     Raises:
-        DataError: there is no sentence, or one without labels.
+        DataError: a sentence has no labels.
     """
-    gold = [_labels(sentence) for sentence in sentences]
-    if not gold:
-        raise DataError(f"no sentences in {split}")
-    scheme = _scheme_of(gold, tagger.model.file_scheme)
-    predictions = list(tagger.predict_sentences(sentences))
-    found = score_spans(
-        tagger,
-        sentences,
-        [labels_to_spans(labels, scheme) for labels in gold],
-        [prediction.spans for prediction in predictions],
-    )
+    found = predict_labelled(tagger, sentences)
+    gold_spans = [labels_to_spans(labels, found.scheme) for labels in found.gold]
+    gold_scored, predicted_scored = score_spans(tagger, sentences, gold_spans, found.spans)
     records = tuple(
         SentenceRecord(
             tokens=sentence.tokens,
-            gold=labels,
-            predicted=tuple(convert_labels(prediction.labels, tagger.model.file_scheme, scheme)),
-            gold_spans=gold_scored.spans,
-            predicted_spans=predicted_scored.spans,
-            path_probability=predicted_scored.path_probability,
-            gold_path_probability=gold_scored.path_probability,
+            gold=gold,
+            predicted=predicted,
+            gold_spans=of_gold.spans,
+            predicted_spans=of_predicted.spans,
+            path_probability=of_predicted.path_probability,
+            gold_path_probability=of_gold.path_probability,
             where=sentence.where(),
         )
-        for sentence, labels, prediction, gold_scored, predicted_scored in zip(
-            sentences, gold, predictions, *found, strict=True
+        for sentence, gold, predicted, of_gold, of_predicted in zip(
+            sentences, found.gold, found.predicted, gold_scored, predicted_scored, strict=True
         )
     )
     return RunAnalysis(
-        scheme,
+        found.scheme,
         split,
         records,
         training_entities,

@@ -1,0 +1,124 @@
+"""How probable a model holds given entities and whole label paths to be, right ones and wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bilstm_crf.corpus.batches import make_batch, plan_batches
+from bilstm_crf.corpus.encoding import encode
+from bilstm_crf.corpus.labels import spans_to_labels
+from bilstm_crf.corpus.sentence import Sentence, Span
+from bilstm_crf.model.crf import CRF
+from bilstm_crf.model.crf_posterior import PathDistribution
+from bilstm_crf.prediction.posterior import Distribution, EntityPatterns, TemperedHead
+from bilstm_crf.prediction.predictor import Tagger
+from bilstm_crf.training.corpora import with_known_columns
+from bilstm_crf.training.preparation import form_table
+
+BATCH_SENTENCES = 64
+BATCH_TOKENS = 4_096
+"""Limits of a batch, padding included; the distribution holds several numbers a label and token."""
+
+
+@dataclass(frozen=True)
+class ScoredSpans:
+    """The entities of one sentence with their probabilities.
+
+    Attributes:
+        spans: the entities; those of a type unknown to the model have probability 0.
+        path_probability: of the label path that has exactly these entities; None if the
+            model does not know a type.
+    """
+
+    spans: tuple[Span, ...]
+    path_probability: float | None
+
+
+def score_spans(
+    tagger: Tagger, sentences: Sequence[Sentence], *alternatives: Sequence[Sequence[Span]]
+) -> list[list[ScoredSpans]]:
+    """Ask a model for the probabilities of entities.
+
+    Args:
+        tagger: the model.
+        sentences: the sentences.
+        alternatives: sets of entities, such as gold and predicted ones; each has the spans of
+            every sentence, in token offsets.
+
+    Returns:
+        For each alternative the scored spans of every sentence.
+    """
+    patterns = EntityPatterns(tagger.labels, tagger.model.scheme)
+    tempered = TemperedHead(tagger.network.head, tagger.model.temperature)
+    # The one path of a sentence without tokens is certain.
+    results = [[ScoredSpans((), 1.0)] * len(sentences) for _ in alternatives]
+    for numbers, emissions, mask in _emissions(tagger, sentences):
+        distribution = tempered.distribution(emissions, mask)
+        for result, spans in zip(results, alternatives, strict=True):
+            rows = [spans[number] for number in numbers]
+            known = [[span for span in row if span.type in tagger.types] for row in rows]
+            flat = [(row, span) for row, found in enumerate(known) for span in found]
+            values = iter(patterns.probabilities(distribution, flat, emissions.device))
+            paths = _path_ids(known, mask, tagger)
+            path_values = _path_probabilities(tempered, distribution, emissions, mask, paths)
+            for number, row, found, value in zip(numbers, rows, known, path_values, strict=True):
+                result[number] = ScoredSpans(
+                    tuple(
+                        replace(span, probability=next(values) if span in found else 0.0)
+                        for span in row
+                    ),
+                    value if len(found) == len(row) else None,
+                )
+    return results
+
+
+def _emissions(
+    tagger: Tagger, sentences: Sequence[Sentence]
+) -> Iterator[
+    tuple[NDArray[np.int64], Float[Tensor, "batch time labels"], Bool[Tensor, "batch time"]]
+]:
+    """Yield the numbers of the sentences of a batch, their emissions and mask."""
+    model = tagger.model
+    corpus = encode(sentences, tuple(model.vocabularies.columns))
+    corpus = with_known_columns(corpus, model.vocabularies)
+    forms = form_table(model.section, model.vocabularies)
+    forms.extend(corpus.forms)
+    plan = plan_batches(corpus.lengths, batch_size=BATCH_SENTENCES, batch_tokens=BATCH_TOKENS)
+    with torch.inference_mode():
+        for numbers in plan:
+            batch = make_batch(corpus, forms, numbers, with_labels=False).to(tagger.device)
+            yield numbers, tagger.network.emissions(batch), batch.mask
+
+
+def _path_ids(
+    spans: Sequence[Sequence[Span]], mask: Bool[Tensor, "batch time"], tagger: Tagger
+) -> Int64[Tensor, "batch time"]:
+    """Return the label ids of the paths that have exactly these entities."""
+    ids = {label: number for number, label in enumerate(tagger.labels)}
+    paths = torch.zeros(mask.shape, dtype=torch.int64)
+    for row, found, length in zip(paths, spans, mask.sum(1).tolist(), strict=True):
+        labels = spans_to_labels(found, length, tagger.model.scheme)
+        row[:length] = torch.tensor([ids[label] for label in labels])
+    return paths.to(mask.device)
+
+
+def _path_probabilities(
+    tempered: TemperedHead,
+    distribution: Distribution,
+    emissions: Float[Tensor, "batch time labels"],
+    mask: Bool[Tensor, "batch time"],
+    paths: Int64[Tensor, "batch time"],
+) -> list[float]:
+    head, scores = tempered.head, emissions / tempered.temperature
+    if isinstance(head, CRF) and isinstance(distribution, PathDistribution):
+        # not the likelihood, which may count paths that the constraints rule out
+        logs = head.path_score(scores, paths, mask) - distribution.log_partition
+    else:
+        logs = head.log_likelihood(scores, paths, mask)
+    values: list[float] = logs.exp().clamp(max=1.0).tolist()
+    return values
