@@ -99,19 +99,29 @@ def _start_end_type(entry: Any) -> tuple[int, int, str] | None:
 
 
 def find_token_offsets(document: Mapping[str, Any], text: str) -> list[tuple[int, int]] | None:
-    """Return the tokens a document gives by offsets, if they lie in order inside its text."""
+    """Return the tokens a document gives, by offsets or as strings, or None.
+
+    None is also the answer to tokens that do not lie in order inside the text.
+    """
     tokens = document.get("tokens")
     if not isinstance(tokens, list):
         return None
     offsets: list[tuple[int, int]] = []
     at = 0
     for token in tokens:
-        pair = [token.get("start"), token.get("end")] if isinstance(token, dict) else token
-        if not (isinstance(pair, list) and len(pair) == 2):
-            return None
-        start, end = pair
+        start, end = _token_borders(token, text, at)
         if type(start) is not int or type(end) is not int or not at <= start < end <= len(text):
             return None
         offsets.append((start, end))
         at = end
     return offsets
+
+
+def _token_borders(token: Any, text: str, at: int) -> tuple[Any, Any]:
+    """Return what a token says of its borders; a string is looked for from ``at`` on."""
+    if isinstance(token, str):
+        start = text.find(token, at)
+        return start, start + len(token)
+    if isinstance(token, dict):
+        return token.get("start"), token.get("end")
+    return tuple(token) if isinstance(token, list) and len(token) == 2 else (None, None)

@@ -123,11 +123,12 @@ class _ColumnsReader:
             block = block.replace("\t", " ")
             if "  " in block:
                 block = _SEVERAL_SPACES.sub(" ", block)
-        # A border element of its own shows where each row ends: rows of another width
-        # shift the borders, so comparing every (width + 1)-th element finds them all.
+        # A border element of its own shows where each row ends. If there are as many as
+        # rows, and every (width + 1)-th element is one, then all rows have the same width.
         flat = block.replace("\n", self._border).split(layout.delimiter)
-        num_rows = (len(flat) + 1) // step
-        if num_rows * step != len(flat) + 1 or flat[step - 1 :: step].count("\n") != num_rows - 1:
+        num_rows = block.count("\n") + 1
+        borders = flat[step - 1 :: step]
+        if len(flat) + 1 != num_rows * step or borders.count("\n") != num_rows - 1:
             return None
         tokens = flat[layout.token :: step]
         if "" in tokens or (layout.has_index and not self._numbered(flat[::step])):

@@ -65,7 +65,7 @@ class JsonDocuments:
 
     def read_array(self, chunks: Iterable[str]) -> Iterator[Sentence]:
         """Yield the sentences of one JSON array of documents, or of one document."""
-        text = "".join(chunks)
+        text = "".join(chunks).rstrip(" \t\n\r")
         at = _SPACE.match(text).end()  # type: ignore[union-attr]
         line = 1 + text.count("\n", 0, at)
         if text[at : at + 1] != "[":
@@ -129,7 +129,7 @@ class JsonDocuments:
             value = {**value["data"], **value}
         text, tokens = value.get("text"), value.get("tokens")
         has_tokens = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
-        if has_tokens and (tokens or not isinstance(text, str)):
+        if has_tokens and (not isinstance(text, str) or _has_token_labels(value)):
             yield from self._tokens(value, tokens, line)
         elif isinstance(text, str):
             yield from self._text(value, text, line)
@@ -142,7 +142,7 @@ class JsonDocuments:
     ) -> Iterator[Sentence]:
         labels = None
         if self._labelled:
-            key = next((key for key in _TOKEN_LABEL_KEYS if isinstance(value.get(key), list)), None)
+            key = _label_key(value)
             if key is None:
                 raise DataError("tokens without a list of labels", self._path, line)
             labels = tuple(value[key])
@@ -194,6 +194,18 @@ class JsonDocuments:
             else:
                 sentences.append((start, end))
         return sentences
+
+
+def _label_key(document: Mapping[str, Any]) -> str | None:
+    """Return the key of the list of token labels."""
+    return next((key for key in _TOKEN_LABEL_KEYS if isinstance(document.get(key), list)), None)
+
+
+def _has_token_labels(document: Mapping[str, Any]) -> bool:
+    """Return whether there are labels of tokens, which are neither lists nor objects."""
+    key = _label_key(document)
+    labels = [] if key is None else document[key]
+    return bool(labels) and not any(isinstance(label, list | dict) for label in labels)
 
 
 def _without_surrogates(value: Any) -> Any:

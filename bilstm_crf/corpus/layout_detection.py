@@ -49,6 +49,7 @@ def detect_layout(
     has_header = _is_header(rows, settings)
     if has_header:
         names = tuple(rows.pop(0))
+    names = names[:width]
     found = _Columns(rows, width, names, settings, path)
     token, has_index = found.token()
     label, key, outside, bare = found.label(token, labelled)

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bilstm_crf.corpus import columns, text_source
@@ -257,17 +257,22 @@ def test_one_sentence_without_end_is_read_through_many_pieces(read, monkeypatch)
 PIECES = [
     "a\tO\n", "b\tB-X\n", "c d\tI-X\n", "\n", "\n\n", "\t\n", " \n", "#x\tO\n", "# note\n",
     "-DOCSTART-\tO\n", "\tO\n", "e\n", "f\tO\t\n", "g\tO\tx\n", "h \tB-Y \n", "\u2028\tO\n",
-    "i\t\n", "j\tB_X\n",
+    "i\t\n", "j\tB_X\n", "k\tO\tx\n", "l\tB-Z\ty\n", "m\n",
 ]  # fmt: skip
 
 
-@given(pieces=st.lists(st.sampled_from(PIECES), max_size=25), size=st.integers(1, 40))
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), max_size=25),
+    size=st.integers(1, 40),
+    start=st.sampled_from(["a\tO\nb\tB-X\n\n", "a\tO\tx\nb\tB-X\ty\n\n", "a\n\n"]),
+)
+@example(pieces=["m\n", "m\n", "k\tO\tx\n"], size=40, start="a\tO\tx\n\n")
 @settings(max_examples=200, deadline=None)
-def test_the_fast_way_reads_as_the_way_row_by_row(tmp_path_factory, pieces, size):
+def test_the_fast_way_reads_as_the_way_row_by_row(tmp_path_factory, pieces, size, start):
     """Two readings of one file: whole blocks in small pieces, and every row by itself."""
     path = tmp_path_factory.getbasetemp() / "two_ways.conll"
-    path.write_text("a\tO\nb\tB-X\n\n" * 3 + "".join(pieces), encoding="utf-8", newline="")
-    options = ReaderSettings(delimiter="tab", on_malformed="repair", label_column=1, token_column=0)
+    path.write_text(start * 20 + "".join(pieces), encoding="utf-8", newline="")
+    options = ReaderSettings(delimiter="tab", on_malformed="repair", token_column=0)
 
     def read():
         faults = []
