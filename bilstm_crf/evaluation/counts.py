@@ -27,9 +27,6 @@ class EntityCounts:
     predicted: Counts
     gold: Counts
 
-    def __len__(self) -> int:
-        return int(self.gold.shape[0])
-
 
 def check_lengths(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
     """Raise ValueError where two sets of label rows do not have the same shape."""

@@ -74,8 +74,7 @@ def draw(
     with _figure(size) as figure:
         axes = figure.add_subplot()
         paint(axes)
-        if title:
-            axes.set_title(title)
+        axes.set_title(title)
         return _themed(figure, title, name)
 
 
@@ -102,7 +101,7 @@ def _themed(figure: "Figure", title: str, name: str) -> str:
     svg = re.sub(r"(url\(|href=\")#", rf"\1#{name}-", svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{title or name}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
 
 
 def _variable(found: re.Match[str]) -> str:

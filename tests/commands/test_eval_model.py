@@ -69,6 +69,20 @@ def test_a_type_only_the_test_data_has_is_missed(run: Path):
     assert scores.types["ORG"].recall == 0.0
 
 
+def test_everything_found_is_plain_json(run: Path, tmp_path: Path):
+    found = eval_model(run).as_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == json.loads(json.dumps(found))
+    assert found["sure_and_wrong"][0]["where"].startswith(str(tmp_path / "test.conll:"))
+    assert {"gold", "predicted", "doubt", "text"} <= set(found["suspects"][0])
+    assert found["calibration"]["count"] == found["readings"]["seqeval_default"]["predicted"]
+    assert found["thresholds"][0]["kept"] == found["calibration"]["count"]
+
+
+def test_dev_data_stands_in_for_missing_test_data(run: Path, tmp_path: Path):
+    write_model(run / "model.pt", {"config": {"data": {"dev": str(tmp_path / "train.conll")}}})
+    assert eval_model(run).analysis.split == "dev"
+
+
 def test_the_newest_run_is_scored_when_none_is_named(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
