@@ -7,39 +7,22 @@ come first. Binary word2vec files are read too, fastText ``.bin`` files through 
 
 import itertools
 import logging
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bilstm_crf.corpus.binary_vectors import FASTTEXT_MAGIC, read_fasttext, read_word2vec
 from bilstm_crf.corpus.text_source import read_bytes
+from bilstm_crf.corpus.vector_rows import RowCollector, WordVectors, parse_numbers
 from bilstm_crf.errors import DataError
+
+__all__ = ["WordVectors", "read_vectors"]
 
 _log = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _SAMPLE_ROWS = 200
-
-
-@dataclass(frozen=True)
-class WordVectors:
-    """Word vectors read from a file.
-
-    Attributes:
-        words: the words, in the order of the file, each once.
-        matrix: float32 (words, size).
-        notes: what was odd about the file, each as one sentence with a count.
-    """
-
-    words: list[str]
-    matrix: NDArray[np.float32]
-    notes: list[str]
 
 
 def read_vectors(
@@ -72,8 +55,8 @@ def read_vectors(
         _check_size(matrix.shape[1], size, path)
         return WordVectors(words, matrix, [])
     chunks = itertools.chain([head], chunks)
-    reader = _RowCollector(path, wanted, encoding)
-    if b"\0" in head[: 1 << 16]:
+    reader = RowCollector(path, wanted, encoding)
+    if _looks_binary(head):
         for word, vector in read_word2vec(chunks, path):
             _check_size(len(vector), size, path)
             reader.add_vector(word, vector)
@@ -106,10 +89,12 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _read_text(
-    reader: "_RowCollector", blocks: Iterator[list[bytes]], path: Path, size: int | None
+    reader: RowCollector, blocks: Iterator[list[bytes]], path: Path, size: int | None
 ) -> None:
     """Read all rows of a text file."""
-    first = next(blocks, [])
+    first: list[bytes] = []
+    while len(first) < _SAMPLE_ROWS and (more := next(blocks, None)) is not None:
+        first += more
     announced = _header(first)
     number = 1
     if announced:
@@ -139,119 +124,23 @@ def _header(lines: list[bytes]) -> tuple[int, int] | None:
     return (rows, size) if fits else None
 
 
+def _looks_binary(head: bytes) -> bool:
+    """Return whether a file is no text: zero bytes, or after a header a row that is no text."""
+    if b"\0" in head:
+        return True
+    lines = head.split(b"\n", 2)[:2]
+    if len(lines) < 2 or not _header(lines[:1]):
+        return False
+    if any(byte < 0x20 and byte not in b"\t\r" for byte in lines[1]):
+        return True
+    try:
+        lines[1].decode("utf-8")
+    except UnicodeDecodeError:
+        return parse_numbers(lines[1].partition(b" ")[2]) is None
+    return False
+
+
 def _row_size(lines: list[bytes]) -> int:
     """Return how many numbers most of the first rows have after a word without spaces."""
     sizes = Counter(len(line.split()) - 1 for line in lines[:_SAMPLE_ROWS] if line.strip())
     return max(sizes, key=lambda one: (sizes[one], one), default=0)
-
-
-class _RowCollector:
-    """Collects the wanted rows of one file."""
-
-    def __init__(self, path: Path, wanted: Callable[[str], bool] | None, encoding: str):
-        self._path, self._wanted, self._encoding = path, wanted, encoding
-        self.size = self.num_rows = 0
-        self.notes: list[str] = []
-        self._words: dict[str, None] = {}
-        self._blocks: list[NDArray[np.float32]] = []
-        self._repeated = self._undecodable = self._first_undecodable = 0
-
-    def add_vector(self, word: bytes, vector: NDArray[np.float32]) -> None:
-        """Add a row whose numbers are known."""
-        self.size = len(vector)
-        self.num_rows += 1
-        if self._keep(word, self.num_rows):
-            self._blocks.append(vector[None, :])
-
-    def add_rows(self, lines: list[bytes], first_line: int) -> None:
-        """Add the rows of text lines."""
-        size = self.size
-        kept: list[bytes] = []
-        places: list[int] = []
-        for place, line in enumerate(lines, first_line):
-            line = line.rstrip()
-            word, _, numbers = line.partition(b" ")
-            if numbers.count(b" ") != size - 1 or not word:
-                if not line:
-                    continue
-                word, numbers = self._split_with_care(line, place)
-            self.num_rows += 1
-            if self._keep(word, place):
-                kept.append(numbers)
-                places.append(place)
-        if kept:
-            self._blocks.append(self._parse(kept, places))
-
-    def result(self) -> WordVectors:
-        """Return all that was collected."""
-        notes = self.notes
-        if self._repeated:
-            notes.append(f"{self._repeated} rows repeat a word; the first row of each counts")
-        if self._undecodable:
-            notes.append(
-                f"{self._undecodable} rows left out: the word is not {self._encoding} "
-                f"(first: line {self._first_undecodable})"
-            )
-        blocks = self._blocks or [np.empty((0, self.size), dtype=np.float32)]
-        return WordVectors(list(self._words), np.concatenate(blocks), notes)
-
-    def _keep(self, word: bytes, place: int) -> bool:
-        try:
-            text = word.decode(self._encoding)
-        except UnicodeDecodeError:
-            self._undecodable += 1
-            self._first_undecodable = self._first_undecodable or place
-            return False
-        if self._wanted is not None and not self._wanted(text):
-            return False
-        if text in self._words:
-            self._repeated += 1
-            return False
-        self._words[text] = None
-        return True
-
-    def _split_with_care(self, line: bytes, place: int) -> tuple[bytes, bytes]:
-        """Split a row with tabs, runs of spaces or a word that holds spaces."""
-        fields = line.replace(b"\t", b" ").split(b" ")
-        numbers = [field for field in fields[1:] if field][-self.size :]
-        found = len([field for field in fields[1:] if field])
-        if found < self.size:
-            s = "" if found == 1 else "s"
-            message = f"{found} number{s} where {self.size} are needed"
-            raise DataError(f"{message}; is the file cut off or damaged?", self._path, place)
-        word = line.replace(b"\t", b" ")
-        for number in reversed(numbers):
-            word = word[: word.rindex(number)].rstrip(b" ")
-        return word or b" ", b" ".join(numbers)
-
-    def _parse(self, rows: list[bytes], places: list[int]) -> NDArray[np.float32]:
-        numbers = _numbers(b" ".join(rows))
-        if numbers is None or numbers.size != len(rows) * self.size:
-            for row, place in zip(rows, places, strict=True):
-                self._check_numbers(row.split(), place)
-            raise DataError("rows cannot be read as numbers", self._path, places[0])
-        if not np.isfinite(numbers).all():
-            at = int(np.argmin(np.isfinite(numbers))) // self.size
-            raise DataError("a number is not finite", self._path, places[at])
-        return numbers.reshape(len(rows), self.size)
-
-    def _check_numbers(self, fields: list[bytes], place: int) -> None:
-        if len(fields) != self.size:
-            message = f"{len(fields)} numbers where {self.size} are needed"
-            raise DataError(message, self._path, place)
-        for field in fields:
-            value = _numbers(field)
-            if value is None or value.size != 1:
-                text = field.decode(self._encoding, "replace")
-                hint = "; decimals need a point, not a comma" if "," in text else ""
-                raise DataError(f"{text!r} is not a number{hint}", self._path, place)
-
-
-def _numbers(text: bytes) -> NDArray[np.float32] | None:
-    """Parse numbers set apart by spaces, or return None if something else is among them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            return np.fromstring(text, dtype=np.float32, sep=" ")
-        except (DeprecationWarning, ValueError):
-            return None
