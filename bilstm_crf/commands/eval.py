@@ -85,8 +85,10 @@ def eval_predictions(
 
     Raises:
         DataError: the file cannot be read, or a column is not there.
-        ConfigError: there is no such scheme.
+        ConfigError: there is no such scheme, or the file is standard input.
     """
+    if str(path) == "-":
+        raise ConfigError("--predictions -: the columns are read one after the other; give a file")
     settings = ReaderSettings(format="conll", token_column=token_column, delimiter=delimiter)
     gold, predicted = (
         list(read_sentences(path, replace(settings, label_column=column)))

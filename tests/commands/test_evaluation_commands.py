@@ -78,6 +78,20 @@ def test_mistakes_are_one_line(run: Run, predictions: Path, arguments: list[str]
     assert message in err.splitlines()[-1]
 
 
+def test_predictions_cannot_come_through_a_pipe(run: Run):
+    code, _, err = run("eval", "--predictions", "-")
+    assert code == 1
+    assert "give a file" in err
+
+
+def test_a_file_of_two_columns_needs_no_tokens(run: Run, tmp_path: Path):
+    path = tmp_path / "labels.txt"
+    path.write_text("B-A B-A\nI-A O\n\nB-A B-A\n", encoding="utf-8")
+    code, out, _ = run("eval", "--predictions", path, "--json", "-")
+    assert code == 0
+    assert json.loads(out)["f1"] == 0.5
+
+
 def test_eval_without_any_run_says_so(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = run("eval")
