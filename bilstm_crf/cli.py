@@ -196,6 +196,76 @@ def eval_(
 
 
 @app.command()
+def predict(
+    model: ModelArgument,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="INPUT...", help="Files or patterns; - is standard input."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Default: standard output.")
+    ] = "-",
+    input_format: Annotated[
+        str,
+        typer.Option(help="auto, tokens (one a line, or columns), text (running text) or jsonl."),
+    ] = "auto",
+    output_format: Annotated[
+        str,
+        typer.Option(
+            help="tokens (token, tab, label), conll (the line and its label), jsonl, inline, html, "
+            "doccano, prodigy or label-studio; auto: jsonl for jsonl, else tokens."
+        ),
+    ] = "auto",
+    probabilities: Annotated[
+        bool | None,
+        typer.Option(help="Give the exact probability of each entity; default: in jsonl only."),
+    ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Give the probability of each token's labels.")
+    ] = False,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(metavar="X", help="Drop less probable entities: 0.9, or PER=0.5; repeatable."),
+    ] = None,
+    k_best: Annotated[
+        int, typer.Option(min=0, help="Give so many best label paths of each sentence (jsonl).")
+    ] = 0,
+    tokens: Annotated[
+        str, typer.Option(help="Cut text into words or characters; auto: as in training.")
+    ] = "auto",
+    vectors: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Word vectors for words that the model did not keep."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="How to read: data.token_column=1."),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences decoded at once.")] = 128,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+) -> None:
+    """Label files or a stream; token lines keep their lines, text and JSON get offsets."""
+    from bilstm_crf.commands.predict import PredictOptions, predict_command
+
+    _set_threads(threads)
+    options = PredictOptions(
+        input_format=input_format,
+        output_format=output_format,
+        probabilities=probabilities,
+        marginals=marginals,
+        thresholds=threshold or [],
+        k_best=k_best,
+        tokens=tokens,
+        vectors=vectors or [],
+        overrides=set_ or [],
+        batch_size=batch_size,
+        device=device,
+    )
+    predict_command(model, inputs or [], output, options)
+
+
+@app.command()
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="Predicted labels of one system.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Predicted labels of another.")],

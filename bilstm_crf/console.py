@@ -1,6 +1,7 @@
 """The screen: log lines, the progress bar and tables; everything here but results is on stderr."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 def set_up_logging(verbosity: int = 0) -> None:
     """Send log records to stderr, one plain line each.
 
+    Of several processes that train one model, the first speaks for all.
+
     Args:
         verbosity: 0 shows what happens, 1 also details, -1 only warnings.
     """
     level = {-1: logging.WARNING, 0: logging.INFO}.get(verbosity, logging.DEBUG)
+    if os.environ.get("RANK", "0") != "0":
+        level = logging.ERROR
     handler = logging.StreamHandler()
     handler.setFormatter(_LineFormatter())
     logger = logging.getLogger("bilstm_crf")
@@ -66,6 +71,35 @@ class EpochBar:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+class TokenBar:
+    """A count of tokens and their rate on a terminal; nothing elsewhere.
+
+    Args:
+        output_is_shown: results go to standard output, so that no bar may be drawn among them
+            where that is a terminal too.
+    """
+
+    def __init__(self, *, output_is_shown: bool):
+        self._bar: tqdm[NoReturn] | None = None
+        self._wanted = sys.stderr.isatty() and not (output_is_shown and sys.stdout.isatty())
+
+    def __enter__(self) -> "TokenBar":
+        if self._wanted:
+            from tqdm import tqdm
+
+            self._bar = tqdm(unit=" tokens", unit_scale=True, leave=False, dynamic_ncols=True)
+        return self
+
+    def advance(self, num_tokens: int) -> None:
+        """Count tokens that are done."""
+        if self._bar is not None:
+            self._bar.update(num_tokens)
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 def _new_bar(description: str, total: int) -> "tqdm[NoReturn]":

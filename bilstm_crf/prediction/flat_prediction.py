@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -34,8 +34,8 @@ class FlatPrediction:
         label_ids: (tokens,) ids of the model's labels.
         starts: (pieces + 1,) where each decoded piece begins; a piece is a sentence, but for
             those longer than ``LONGEST_SENTENCE``.
-        entities: in order, counted in tokens of the flat array, with probabilities; None
-            where nothing was asked.
+        entities: in order, counted in tokens of the flat array, with probabilities if those
+            were asked for; None where nothing was asked.
         token_probabilities: (tokens,) probability of the token's entity, or of ``O``.
         marginals: (tokens, labels) probability of each label of the model.
         k_best: for each piece its best label paths and their probabilities, best first.
@@ -101,46 +101,39 @@ class FlatPredictor:
         self, inputs: Tensor, sentences: FlatSentences, questions: Questions
     ) -> FlatPrediction:
         starts = sentences.starts
-        num_tokens, num_labels = int(starts[-1]), len(self._runs.labels)
-        labels = np.zeros(num_tokens, dtype=np.int64)
-        outside = np.zeros(num_tokens, dtype=np.float32)
-        marginals = np.zeros((num_tokens if questions.marginals else 0, num_labels), np.float32)
-        ranked: list[list[tuple[list[int], float]]] = [[([], 1.0)]] * (len(starts) - 1)
-        entities: list[Span] = []
+        answers = _Answers(starts, len(self._runs.labels), questions)
         for batch in self._inference.emissions(inputs, sentences):
             paths, _ = self._inference.head.viterbi_paths(batch.emissions, batch.mask)
             found = paths[batch.mask].cpu().numpy()
-            distribution = self._tempered.distribution(batch.emissions, batch.mask)
+            answers.labels[batch.tokens] = found
             spans = self._entities(batch, found)
-            values = self._patterns.probabilities(distribution, spans, batch.emissions.device)
-            for (row, span), value in zip(spans, values, strict=True):
-                first = int(starts[batch.sentences[row]])
-                here = Span(first + span.start, first + span.end, span.type, value)
-                if questions.thresholds.keeps(span.type, value):
-                    entities.append(here)
-            labels[batch.tokens] = found
+            values: list[float] | None = None
             if questions.needs_marginals:
-                table = distribution.marginals()[batch.mask].float().cpu().numpy()
-                outside[batch.tokens] = table[:, 0]
-                if questions.marginals:
-                    marginals[batch.tokens] = table
+                distribution = self._tempered.distribution(batch.emissions, batch.mask)
+                answers.marginals[batch.tokens] = (
+                    distribution.marginals()[batch.mask].float().cpu().numpy()
+                )
+                values = self._patterns.probabilities(distribution, spans, self._inference.device)
+            elif questions.needs_entities and spans:
+                values = self._probabilities_of_some(batch, spans)
+            for number, (row, span) in enumerate(spans):
+                value = None if values is None else values[number]
+                answers.add_entity(_moved(span, int(starts[batch.sentences[row]]), value))
             if questions.k_best:
                 best = self._tempered.k_best(batch.emissions, batch.mask, questions.k_best)
-                for sentence, paths_of_one in zip(batch.sentences.tolist(), best, strict=True):
-                    ranked[sentence] = paths_of_one
-        entities.sort(key=_by_start)
-        kept = np.zeros(num_tokens, dtype=bool)
-        for entity in entities:
-            kept[entity.start : entity.end] = True
-            outside[entity.start : entity.end] = entity.probability
-        return FlatPrediction(
-            label_ids=np.where(kept, labels, 0),
-            starts=starts,
-            entities=entities,
-            token_probabilities=outside if questions.probabilities else None,
-            marginals=marginals if questions.marginals else None,
-            k_best=ranked if questions.k_best else None,
-        )
+                for sentence, ranked in zip(batch.sentences.tolist(), best, strict=True):
+                    answers.k_best[sentence] = ranked
+        return answers.prediction()
+
+    def _probabilities_of_some(
+        self, batch: EmissionBatch, spans: list[tuple[int, Span]]
+    ) -> list[float]:
+        """Return the probabilities of entities, at the cost of the sentences that have any."""
+        rows, places = np.unique([row for row, _ in spans], return_inverse=True)
+        some = torch.from_numpy(rows).to(batch.mask.device)
+        distribution = self._tempered.distribution(batch.emissions[some], batch.mask[some])
+        moved = [(row, span) for row, (_, span) in zip(places.tolist(), spans, strict=True)]
+        return self._patterns.probabilities(distribution, moved, self._inference.device)
 
     def _entities(self, batch: EmissionBatch, found: IntArray) -> list[tuple[int, Span]]:
         """Return the row of the batch and the entity, counted in tokens of the row."""
@@ -149,9 +142,58 @@ class FlatPredictor:
         spans = self._runs.entities(found, starts)
         rows = np.searchsorted(starts, [span.start for span in spans], side="right") - 1
         return [
-            (row, replace(span, start=span.start - first, end=span.end - first))
+            (row, _moved(span, -first, None))
             for row, first, span in zip(rows.tolist(), starts[rows].tolist(), spans, strict=True)
         ]
+
+
+class _Answers:
+    """Collects what was asked, batch by batch.
+
+    Attributes:
+        labels: (tokens,) label ids.
+        marginals: (tokens, labels), or (0, labels) where they are not needed.
+        k_best: ranked paths of each piece.
+    """
+
+    def __init__(self, starts: IntArray, num_labels: int, questions: Questions):
+        num_tokens = int(starts[-1])
+        self._starts, self._questions = starts, questions
+        self.labels = np.zeros(num_tokens, dtype=np.int64)
+        rows = num_tokens if questions.needs_marginals else 0
+        self.marginals = np.zeros((rows, num_labels), dtype=np.float32)
+        # The one path of a sentence without tokens is certain.
+        self.k_best: list[list[tuple[list[int], float]]] = [[([], 1.0)]] * (len(starts) - 1)
+        self._entities: list[Span] = []
+
+    def add_entity(self, span: Span) -> None:
+        """Add an entity, counted in tokens of the flat array, unless a threshold drops it."""
+        known = span.probability
+        if known is None or self._questions.thresholds.keeps(span.type, known):
+            self._entities.append(span)
+        else:
+            self.labels[span.start : span.end] = 0
+
+    def prediction(self) -> FlatPrediction:
+        """Return all that was collected."""
+        questions = self._questions
+        probabilities = None
+        if questions.token_probabilities:
+            probabilities = self.marginals[:, 0].copy()
+            for span in self._entities:
+                probabilities[span.start : span.end] = span.probability
+        return FlatPrediction(
+            label_ids=self.labels,
+            starts=self._starts,
+            entities=sorted(self._entities, key=_by_start),
+            token_probabilities=probabilities,
+            marginals=self.marginals if questions.marginals else None,
+            k_best=self.k_best if questions.k_best else None,
+        )
+
+
+def _moved(span: Span, by: int, probability: float | None) -> Span:
+    return Span(span.start + by, span.end + by, span.type, probability)
 
 
 def _by_start(span: Span) -> int:

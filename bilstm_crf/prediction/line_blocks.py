@@ -19,8 +19,20 @@ _READ_BYTES = 1 << 17
 _SENTENCE_END = re.compile(rb"\n[ \t\r\f\v]*\n")
 
 
+def read_some(stream: BinaryIO) -> bytes:
+    """Return what a stream has, waiting only if that is nothing; empty at its end."""
+    read = getattr(stream, "read1", stream.read)
+    data: bytes = read(_READ_BYTES)
+    return data
+
+
 def read_blocks(
-    stream: BinaryIO, path: Path, *, whole_sentences: bool, encoding: str = "utf-8"
+    stream: BinaryIO,
+    path: Path,
+    *,
+    whole_sentences: bool,
+    encoding: str = "utf-8",
+    head: bytes = b"",
 ) -> Iterator[bytes]:
     """Yield all bytes of a stream, as UTF-8, cut at line ends.
 
@@ -31,6 +43,7 @@ def read_blocks(
         path: where it comes from, for messages.
         whole_sentences: cut behind blank lines only; a sentence without end is cut at a line.
         encoding: of the stream.
+        head: what has been read of it already.
 
     Raises:
         DataError: the encoding is unknown, or a byte does not fit it. (Bytes of UTF-8 are not
@@ -38,10 +51,10 @@ def read_blocks(
     """
     recode = _recoder(encoding, path)
     ready = _readiness(stream)
-    read = getattr(stream, "read1", stream.read)
     pending = bytearray()
     searched = 0
-    while data := read(_READ_BYTES):
+    while data := head or read_some(stream):
+        head = b""
         pending += recode(data, False)
         if len(pending) < BLOCK_BYTES and ready():
             continue

@@ -94,6 +94,13 @@ class Tagger:
         return sorted({label.partition("-")[2] for label in self.labels} - {""})
 
     @property
+    def training_columns(self) -> dict[str, int | str]:
+        """Where each extra column that the model needs stood in the training files."""
+        data = self.model.record.get("config", {}).get("data", {})
+        known: dict[str, int | str] = data.get("features", {})
+        return {name: known[name] for name in self.model.vocabularies.columns if name in known}
+
+    @property
     def file_labels(self) -> Sequence[str]:
         """The labels in the scheme of the training files, by the ids of ``in_file_scheme``."""
         return self._runs.file_labels

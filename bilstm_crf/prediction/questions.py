@@ -64,20 +64,27 @@ class Questions:
 
     Attributes:
         probabilities: the exact probability of each entity.
+        token_probabilities: the probability of each token's entity, or of ``O``.
         marginals: the probability of each label at each token.
         thresholds: entities less probable are dropped.
         k_best: how many whole label paths to give, with their probabilities; 0 for none.
     """
 
     probabilities: bool = False
+    token_probabilities: bool = False
     marginals: bool = False
     thresholds: Thresholds = field(default_factory=Thresholds)
     k_best: int = 0
 
     def __bool__(self) -> bool:
-        return self.needs_marginals or bool(self.thresholds) or self.k_best > 0
+        return self.needs_entities or self.marginals or self.k_best > 0
+
+    @property
+    def needs_entities(self) -> bool:
+        """Whether the probabilities of entities matter."""
+        return self.probabilities or self.token_probabilities or bool(self.thresholds)
 
     @property
     def needs_marginals(self) -> bool:
-        """Whether the probability of each token's label is needed (that of O has no other source)."""
-        return self.probabilities or self.marginals
+        """Whether the probabilities of single labels matter."""
+        return self.token_probabilities or self.marginals

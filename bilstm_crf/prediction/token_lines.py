@@ -7,15 +7,22 @@ by line, as :mod:`bilstm_crf.corpus.layout` describes them.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
+from bilstm_crf.corpus.layout_detection import detect_layout
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN
 from bilstm_crf.errors import DataError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_HEAD_BYTES = 1 << 16
+"""How much of a file its columns are found from."""
 
 _BLANK = BLANK.encode()
 _UNUSUAL = re.compile(rb"[\r\f\v]|^[ \t]*" + DOCUMENT_MARK.encode(), re.MULTILINE)
@@ -35,6 +42,8 @@ class TokenLines:
         places: the line of each token.
         starts: (sentences + 1,) where each sentence begins among the tokens.
         columns: values of extra columns by name, one a token.
+        first_line: number of the block's first line in the file.
+        mark: byte order mark before the first line.
     """
 
     lines: Sequence[bytes]
@@ -44,46 +53,71 @@ class TokenLines:
     places: NDArray[np.int64]
     starts: NDArray[np.int64]
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    first_line: int = 1
+    mark: bytes = b""
+
+    def where(self, token: int) -> int:
+        """Return the line of a token in the file."""
+        return self.first_line + int(self.places[token])
 
 
 class TokenLineReader:
-    """Reads the blocks of one file.
+    """Reads one file block by block; its columns are found from the first block.
 
     Args:
-        layout: what the columns are.
         path: the file, for messages.
+        settings: what is known of its columns.
     """
 
-    def __init__(self, layout: Layout, path: Path):
-        self._layout, self._path = layout, path
-        self._token = _token_pattern(layout)
-        self._header_expected = layout.has_header
-        if layout.comments not in ("auto", "none"):
-            self._token = None
+    def __init__(self, path: Path, settings: ReaderSettings):
+        self._path, self._settings = path, settings
+        self._layout: Layout | None = None
+        self._token: re.Pattern[bytes] | None = None
+        self._header_expected = False
+        self._next_line = 1
 
-    def read(self, block: bytes, first_line: int) -> TokenLines:
-        """Find the tokens of a block of whole sentences.
+    @property
+    def delimiter(self) -> str:
+        """What stands between columns: the file's own delimiter, or a tab if it has one column."""
+        layout = self._layout
+        return "\t" if layout is None or layout.width < 2 else layout.delimiter
 
-        Args:
-            block: any number of lines.
-            first_line: number of its first line in the file, for messages.
+    def read(self, block: bytes) -> TokenLines:
+        """Find the tokens of the file's next whole sentences.
 
         Raises:
             DataError: a row has no column of tokens, or lacks an extra column.
         """
+        mark = b""
+        if self._layout is None:
+            if block.startswith(BYTE_ORDER_MARK):
+                mark, block = BYTE_ORDER_MARK, block[len(BYTE_ORDER_MARK) :]
+            self._layout = self._detect(block)
+        first_line = self._next_line
+        self._next_line += block.count(b"\n")
         line_end, plain = b"\n", block
         if b"\r" in block and block.count(b"\r") == block.count(b"\r\n") == block.count(b"\n"):
             line_end, plain = b"\r\n", block.replace(b"\r\n", b"\n")
-        found = self._read_whole(plain, line_end) if self._is_plain(plain) else None
-        return found or self._read_by_line(block, first_line)
+        found = self._read_whole(plain, line_end) if self._is_plain(plain, self._layout) else None
+        found = found or self._read_by_line(block, first_line, self._layout)
+        return replace(found, first_line=first_line, mark=mark)
 
-    def _is_plain(self, block: bytes) -> bool:
+    def _detect(self, block: bytes) -> Layout:
+        head = block[: block.find(b"\n", _HEAD_BYTES) + 1] or block
+        text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+        layout = detect_layout(text, self._settings, self._path, labelled=False)
+        self._header_expected = layout.has_header
+        if layout.comments in ("auto", "none"):
+            self._token = _token_pattern(layout)
+        return layout
+
+    def _is_plain(self, block: bytes, layout: Layout) -> bool:
         if self._token is None or self._header_expected or _UNUSUAL.search(block):
             return False
-        if self._layout.comments == "none" or not (block[:1] == b"#" or b"\n#" in block):
+        if layout.comments == "none" or not (block[:1] == b"#" or b"\n#" in block):
             return True
         text = block.decode("utf-8", "surrogateescape")
-        return not any(self._layout.is_comment(line) for line in _HASH_LINE.findall(text))
+        return not any(layout.is_comment(line) for line in _HASH_LINE.findall(text))
 
     def _read_whole(self, block: bytes, line_end: bytes) -> TokenLines | None:
         lines = block.split(b"\n")
@@ -106,21 +140,21 @@ class TokenLineReader:
             _starts(np.cumsum(~has_token, dtype=np.int64)[places]),
         )
 
-    def _read_by_line(self, block: bytes, first_line: int) -> TokenLines:
+    def _read_by_line(self, block: bytes, first_line: int, layout: Layout) -> TokenLines:
         whole = block.split(b"\n")
         lines = [line.rstrip(b"\r") for line in whole]
         ends = [line[len(stripped) :] + b"\n" for line, stripped in zip(whole, lines, strict=True)]
         ends[-1] = ends[-1].removesuffix(b"\n")
         heads, tokens, places, sentences = list(lines), [], [], []
-        values: dict[str, list[str]] = {name: [] for name in self._layout.features}
+        values: dict[str, list[str]] = {name: [] for name in layout.features}
         sentence = 0
         for place, line in enumerate(lines):
             text = line.decode("utf-8", "surrogateescape")
-            columns = self._columns(text)
+            columns = self._columns(text, layout)
             if columns is None:
                 sentence += 1
             elif columns:
-                token, extra = self._row(columns, first_line + place)
+                token, extra = self._row(columns, first_line + place, layout)
                 heads[place] = token.encode("utf-8", "surrogateescape")
                 tokens.append(heads[place] or REPLACEMENT_TOKEN.encode())
                 places.append(place)
@@ -131,9 +165,8 @@ class TokenLineReader:
         at = np.array(places, dtype=np.int64)
         return TokenLines(lines, ends, heads, tokens, at, _starts(numbers), values)
 
-    def _columns(self, text: str) -> list[str] | None:
+    def _columns(self, text: str, layout: Layout) -> list[str] | None:
         """Return the columns of a row, none for a line to pass over, None for a sentence's end."""
-        layout = self._layout
         if not text.strip(BLANK):
             return None
         if layout.is_comment(text):
@@ -146,9 +179,8 @@ class TokenLineReader:
             return None
         return [] if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]) else columns
 
-    def _row(self, columns: list[str], line: int) -> tuple[str, dict[str, str]]:
+    def _row(self, columns: list[str], line: int, layout: Layout) -> tuple[str, dict[str, str]]:
         """Return the token of a row and the values of its extra columns."""
-        layout = self._layout
         needed = {"token": layout.token, **layout.features}
         for name, number in needed.items():
             if number >= len(columns):
@@ -157,6 +189,20 @@ class TokenLineReader:
                 message = f"{len(columns)} column{s}, but {what} in column {number} (from 0)"
                 raise DataError(message, self._path, line)
         return columns[layout.token], {n: columns[c] for n, c in layout.features.items()}
+
+
+def wrong_byte(found: TokenLines, path: Path) -> DataError:
+    """Return what to tell of the first token that is not UTF-8; one of them must be so."""
+    for number, token in enumerate(found.tokens):
+        try:
+            token.decode()
+        except UnicodeDecodeError as error:
+            message = (
+                f"byte 0x{token[error.start]:02x} in the token is not UTF-8; name the file's "
+                "own encoding with --encoding, or convert the file"
+            )
+            return DataError(message, path, found.where(number))
+    raise ValueError("every token is UTF-8")
 
 
 def _strip(line: bytes) -> bytes:
