@@ -1,5 +1,7 @@
 """A trained tagger on labelled sentences: the records from which scores and reports are made."""
 
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,8 @@ from bilstm_crf.evaluation.records import RunAnalysis, SentenceRecord, Transitio
 from bilstm_crf.model.crf import CRF
 from bilstm_crf.prediction.predictor import Tagger
 from bilstm_crf.prediction.scored_spans import score_spans
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ def predict_labelled(tagger: Tagger, sentences: Sequence[Sentence]) -> LabelledP
     gold = [_labels(sentence) for sentence in sentences]
     source = tagger.model.file_scheme
     scheme = _scheme_of(gold, source)
+    _warn_of_unknown_types(gold, scheme, tagger.types)
     predictions = list(tagger.predict_sentences(sentences))
     return LabelledPredictions(
         gold=gold,
@@ -116,6 +121,17 @@ def _labels(sentence: Sentence) -> tuple[str, ...]:
     if sentence.labels is None:
         raise DataError(f"{sentence.where()}: no labels; labelled data is needed")
     return sentence.labels
+
+
+def _warn_of_unknown_types(
+    gold: Sequence[Sequence[str]], scheme: str, known: Sequence[str]
+) -> None:
+    found = Counter(span.type for labels in gold for span in labels_to_spans(labels, scheme))
+    unknown = [f"{name} ({count})" for name, count in sorted(found.items()) if name not in known]
+    if unknown:
+        logger.warning(
+            "entity types that the model does not know, scored as missed: %s", ", ".join(unknown)
+        )
 
 
 def _scheme_of(gold: Sequence[Sequence[str]], training_scheme: str) -> str:

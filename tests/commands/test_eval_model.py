@@ -1,6 +1,7 @@
 """A model scored on files; its weights are random, so scores are low but must all agree."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,11 @@ def test_scores_agree_wherever_they_are_made(run: Path, tmp_path: Path):
     assert f"{100 * headline.f1:.2f}" in report.read_text(encoding="utf-8")
 
 
-def test_a_type_only_the_test_data_has_is_missed(run: Path):
-    scores = eval_model(run).readings.headline
+def test_a_type_only_the_test_data_has_is_missed(run: Path, caplog: pytest.LogCaptureFixture):
+    """Case D20: named in a warning, counted and never found."""
+    with caplog.at_level(logging.WARNING, "bilstm_crf"):
+        scores = eval_model(run).readings.headline
+    assert "entity types that the model does not know, scored as missed: ORG (5)" in caplog.text
     assert scores.support == 15
     assert scores.types["ORG"].support == 5
     assert scores.types["ORG"].recall == 0.0
