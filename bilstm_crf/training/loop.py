@@ -139,12 +139,7 @@ class Trainer:
 
     def _train_epoch(self) -> Iterator[StepDone]:
         section = self._section
-        plan = plan_batches(
-            self._corpus.lengths,
-            batch_size=section.batch_size,
-            batch_tokens=section.batch_tokens,
-            shuffle=(self._seed, self._epoch),
-        )
+        plan = self._plan_epoch()
         groups = [plan[i : i + section.accumulate] for i in range(0, len(plan), section.accumulate)]
         pending: list[tuple[NDArray[np.int64], Tensor]] = []
         # On the CPU a look at the loss costs nothing; on a GPU it waits for all that was queued.
@@ -168,6 +163,24 @@ class Trainer:
                 )  # fmt: skip
                 if stop:
                     raise Stopped
+
+    def _plan_epoch(self) -> list[NDArray[np.int64]]:
+        """Return the batches of the epoch: one pass over the data, or several over small data."""
+        section = self._section
+        wanted = section.epoch_steps * section.accumulate
+        plan: list[NDArray[np.int64]] = []
+        passes = 0
+        while True:
+            one_pass = plan_batches(
+                self._corpus.lengths,
+                batch_size=section.batch_size,
+                batch_tokens=section.batch_tokens,
+                shuffle=(self._seed, self._epoch, passes),
+            )
+            plan += one_pass
+            if not one_pass or len(plan) >= wanted:
+                return plan
+            passes += 1
 
     def _take_step(self, group: list[NDArray[np.int64]], factor: float) -> Tensor:
         """Sum the gradients of a group of batches and step; return (loss sum, stop requests)."""

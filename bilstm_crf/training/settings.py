@@ -13,7 +13,11 @@ class TrainingSection(Section):
     """How the model is trained."""
 
     epochs: int = Field(default=30, ge=1, le=100_000)
-    """Most passes over the training data."""
+    """Most passes over the training data, each followed by a look at dev."""
+
+    epoch_steps: int = Field(default=50, ge=1, le=1_000_000)
+    """Fewest steps of an epoch: small data is gone through several times between two looks at
+    dev, since a network needs its number of steps, however little there is to learn from."""
 
     batch_size: int = Field(default=32, ge=1, le=100_000)
     """Most sentences a batch; with several processes, of all of them together."""

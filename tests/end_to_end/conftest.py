@@ -126,7 +126,8 @@ def make_config(tmp_path: Path) -> Callable[..., Path]:
                 **(model or {}),
             },
             "training": {
-                "epochs": 3, "batch_size": 6, "optimizer": {"learning_rate": 0.02}, **training,
+                "epochs": 3, "epoch_steps": 1, "batch_size": 6,
+                "optimizer": {"learning_rate": 0.02}, **training,
             },
         }  # fmt: skip
         path = tmp_path / f"{name}.yaml"
