@@ -120,8 +120,8 @@ def test_all_mistakes_at_once_in_the_order_of_the_file(write: Any) -> None:
         "found [1]",
         "a.yaml:3: labels.outside: should be text; put quotes around it: '0'",
         "a.yaml:5: model.word_embeddings.vectors.0: should be text; put quotes around it: '1'",
-        "a.yaml:6: model.dropout: expected a section of keys (inputs, kind, outputs, words), "
-        "found 0.5",
+        "a.yaml:6: model.dropout: expected a section of keys (inputs, kind, outputs, "
+        "rare_words, words), found 0.5",
         "--set training.epochs=many: training.epochs: should be a valid integer, unable to parse "
         "string as an integer, found 'many'",
     ]

@@ -17,6 +17,7 @@ from bilstm_crf.training.loop import Trainer
 from bilstm_crf.training.preparation import (
     PretrainedVectors,
     build_network,
+    drop_rare_words,
     form_table,
     learn_vocabularies,
     load_vectors,
@@ -77,6 +78,8 @@ def set_up_training(
     network = build_network(config.model, vocabularies, config.labels.model_scheme)
     if vectors is not None:
         load_vectors(network, vocabularies, vectors)
+    rare = config.model.dropout.rare_words
+    drop_rare_words(network, learned.corpus, vocabularies, vectors, rare)
     network.to(device)
     forms = form_table(config.model, vocabularies)
     forms.extend(learned.corpus.forms)

@@ -37,6 +37,10 @@ class DropoutSection(Section):
     words: float = Field(default=0.05, ge=0, lt=1)
     """Share of distinct words of a batch that are replaced by the unknown word."""
 
+    rare_words: float = Field(default=0.0, ge=0, le=100)
+    """A word without a pretrained vector, seen n times, is replaced by the unknown word with
+    probability `rare_words` / (`rare_words` + n), if that is more."""
+
 
 class ModelSection(Section):
     """The network."""

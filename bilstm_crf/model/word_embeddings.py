@@ -63,11 +63,12 @@ class WordEmbeddings(nn.Module):
         num_stored: rows known only from the vectors file; they follow the trained ones.
         size: length of a vector.
         dropout: share of distinct words of a batch that training replaces by the unknown word, so
-            that its row learns what an unknown word means in context.
+            that its row learns what an unknown word means in context; see also :meth:`drop_rare`.
         trainable: whether the trained rows are tuned at all.
     """
 
     stored: Tensor
+    dropout: Tensor
 
     def __init__(
         self,
@@ -79,12 +80,13 @@ class WordEmbeddings(nn.Module):
         trainable: bool = True,
     ):
         super().__init__()
-        self.num_trained, self.dropout, self.output_size = num_trained, dropout, size
+        self.num_trained, self.output_size = num_trained, size
         # Uniform of variance 1/size, as in Ma and Hovy 2016, section 3.1.
         bound = (3.0 / max(size, 1)) ** 0.5
         self.weight = nn.Parameter(torch.empty(num_trained, size).uniform_(-bound, bound))
         self.weight.requires_grad_(trainable)
         self.register_buffer("stored", torch.zeros(num_stored, size, dtype=torch.float16))
+        self.register_buffer("dropout", torch.full((num_trained,), dropout), persistent=False)
 
     @property
     def sparse_weight(self) -> nn.Parameter | None:
@@ -104,12 +106,26 @@ class WordEmbeddings(nn.Module):
             stored = torch.from_numpy(vectors[~trained]).to(self.stored.dtype)
             self.stored[torch.from_numpy(rows[~trained] - self.num_trained)] = stored
 
+    def drop_rare(self, counts: NDArray[np.int64], rate: float) -> None:
+        """Let training replace a word seen n times with probability rate / (rate + n) or more.
+
+        Kiperwasser and Goldberg 2016, "Simple and Accurate Dependency Parsing Using Bidirectional
+        LSTM Feature Representations", section 5, https://arxiv.org/abs/1603.04351. What such words
+        mean has to come from their characters and from the context, as it will on new text.
+
+        Args:
+            counts: (trained rows,) how often each was seen; 0 leaves a row's rate as it is.
+            rate: 0 for no difference.
+        """
+        seen = torch.from_numpy(counts)
+        rare = torch.where(seen > 0, rate / (rate + seen.clamp(min=1)), 0.0)
+        self.dropout = torch.maximum(self.dropout, rare.to(self.dropout))
+
     def forward(self, words: Int64[Tensor, "forms"]) -> Float[Tensor, "forms size"]:
         """Return the vectors of distinct word forms; in training all must be trained rows."""
         if self.training:
-            if self.dropout > 0:
-                dropped = torch.rand(words.shape, device=words.device) < self.dropout
-                words = words.masked_fill(dropped, UNKNOWN)
+            dropped = torch.rand(words.shape, device=words.device) < self.dropout[words]
+            words = words.masked_fill(dropped, UNKNOWN)
             return F.embedding(words, self.weight, sparse=self.sparse_weight is not None)
         if self.stored.shape[0] == 0:
             return F.embedding(words, self.weight)

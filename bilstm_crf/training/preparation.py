@@ -12,6 +12,7 @@ from bilstm_crf.corpus.forms import FormTable
 from bilstm_crf.corpus.labels import allowed_transitions
 from bilstm_crf.corpus.vectors import WordVectors, read_vectors
 from bilstm_crf.corpus.vocabulary import (
+    UNKNOWN,
     Vocabularies,
     Vocabulary,
     WordVocabulary,
@@ -144,6 +145,30 @@ def load_vectors(
         network.word_embeddings.load_pretrained(
             rows, vectors.matrix([words[row - 1] for row in rows])
         )
+
+
+def drop_rare_words(
+    network: TaggerNetwork,
+    train: EncodedCorpus,
+    vocabularies: Vocabularies,
+    vectors: PretrainedVectors | None,
+    rate: float,
+) -> None:
+    """Tell the word table how rare its words are; those with a pretrained vector are not dropped.
+
+    Their vectors say what they mean however rare they are, also where the words are new.
+    """
+    counts = np.zeros(vocabularies.words.num_trained, dtype=np.int64)
+    for form, count in train.form_counts().items():
+        row = vocabularies.words.row(form)
+        if row < len(counts):
+            counts[row] += count
+    known = vectors.words if vectors else {}
+    counts[UNKNOWN] = 0
+    for row, word in enumerate(vocabularies.words.trained, 1):
+        if word in known:
+            counts[row] = 0
+    network.word_embeddings.drop_rare(counts, rate)
 
 
 def form_table(section: ModelSection, vocabularies: Vocabularies) -> FormTable:
