@@ -266,6 +266,30 @@ def predict(
 
 
 @app.command()
+def calibrate(
+    model: ModelArgument,
+    data: Annotated[
+        list[str], typer.Argument(metavar="DEV...", help="Labelled files, not the training data.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Model to write; default: MODEL.pt."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="How to read: data.label_column=2."),
+    ] = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+) -> None:
+    """Fit the temperature of a model, so that its probabilities mean what they say."""
+    from bilstm_crf.commands.calibrate import calibrate_command
+
+    _set_threads(threads)
+    calibrate_command(model, data, output, overrides=set_ or [], device=device)
+
+
+@app.command()
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="Predicted labels of one system.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Predicted labels of another.")],

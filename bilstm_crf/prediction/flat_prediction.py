@@ -1,7 +1,7 @@
 """From tokens in one flat list to label ids in one flat array, and what else is asked of them."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -95,6 +95,16 @@ class FlatPredictor:
         if not questions:
             return FlatPrediction(label_ids(self._inference, inputs, sentences), starts)
         return self._answer(inputs, sentences, questions)
+
+    def emissions(
+        self,
+        tokens: Sequence[str],
+        starts: IntArray,
+        columns: Mapping[str, NDArray[np.integer]],
+    ) -> Iterator[EmissionBatch]:
+        """Yield the label scores of sentences, whole ones however long, in batches."""
+        inputs, rows = self._cache.look_up(tokens)
+        return self._inference.emissions(inputs, FlatSentences(rows, starts, columns))
 
     @torch.inference_mode()
     def _answer(

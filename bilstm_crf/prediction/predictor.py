@@ -15,7 +15,7 @@ from bilstm_crf.corpus.labels import labels_to_spans
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.tokenizer import TokenUnit
 from bilstm_crf.errors import DataError
-from bilstm_crf.model.inference import BATCH_SENTENCES, InferenceNetwork
+from bilstm_crf.model.inference import BATCH_SENTENCES, EmissionBatch, InferenceNetwork
 from bilstm_crf.prediction.flat_prediction import FlatPrediction, FlatPredictor
 from bilstm_crf.prediction.form_cache import FormCache
 from bilstm_crf.prediction.label_runs import LabelRuns
@@ -174,6 +174,17 @@ class Tagger:
             ]
         return results
 
+    def emissions(self, sentences: Sequence[Sentence]) -> Iterator[EmissionBatch]:
+        """Yield the label scores of sentences in batches of similar length.
+
+        Raises:
+            DataError: a sentence lacks an extra column that the model needs.
+        """
+        tokens = [token for sentence in sentences for token in sentence.tokens]
+        columns = {name: _column(name, sentences) for name in self.model.vocabularies.columns}
+        starts = np.cumsum([0, *map(len, sentences)])
+        return self._predictor().emissions(tokens, starts, self._column_ids(columns))
+
     def predict_flat(
         self,
         tokens: Sequence[str] | Sequence[bytes],
@@ -193,12 +204,16 @@ class Tagger:
             DataError: an extra column is missing.
             UnicodeDecodeError: a token given as bytes is not UTF-8.
         """
+        ids = self._column_ids(columns)
+        return self._predictor().predict(tokens, starts, ids, questions)
+
+    def _column_ids(self, columns: Mapping[str, Sequence[str]]) -> dict[str, NDArray[np.int64]]:
         ids = {}
         for name, known in self.model.vocabularies.columns.items():
             if name not in columns:
                 raise DataError(_missing_column(name))
             ids[name] = np.array([known.id(value) for value in columns[name]], dtype=np.int64)
-        return self._predictor().predict(tokens, starts, ids, questions)
+        return ids
 
     def entities(self, prediction: FlatPrediction) -> list[Span]:
         """Return the entities in order, counted in tokens of the flat list."""
