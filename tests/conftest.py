@@ -1,14 +1,20 @@
 """What several tests share: one thread, and the real corpora where they are at hand."""
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Before anything imports torch: more threads than free cores make small models far slower.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
+
+# A busy machine makes single examples slow; that is no fault of what is tested.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,3 +35,12 @@ def corpora() -> Callable[[str], Path]:
         return base / name
 
     return find
+
+
+@pytest.fixture(autouse=True)
+def _library_log() -> Iterator[None]:
+    """Undo what a command in a test did to the log: it writes to a screen that is gone."""
+    logger = logging.getLogger("bilstm_crf")
+    before = (list(logger.handlers), logger.level, logger.propagate)
+    yield
+    logger.handlers, logger.level, logger.propagate = before

@@ -1,5 +1,6 @@
 """Text results as UTF-8, in a file that is whole or not there, or on standard output."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -38,4 +39,5 @@ def write_text(pieces: Iterable[str], target: str) -> None:
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()

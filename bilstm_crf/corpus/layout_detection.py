@@ -14,7 +14,8 @@ _SAMPLE_ROWS = 20_000
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _TOKEN_NAMES = {"token", "tokens", "word", "words", "form", "text", "char", "surface"}
 _LABEL_NAME = re.compile(r"(.*[:_-])?(ne|ner|iob|bio|label|tag|entity|entities)s?\b.*", re.I)
-_LIKE_PREFIXED = re.compile(r"(?:[^\W_]?[-_]|[-_])")
+# A word, but not one letter and a hyphen or underscore, which would be a prefix gone wrong.
+_TYPE = re.compile(r"(?!.[-_])[^\W\d_]\S*")
 _LABEL_IN_LIST = re.compile(r"(?:^|\|)([^=|]+)=(?:[BIESMLU]-[^|]+|O)(?=\||$)")
 _DELIMITERS = {"tab": "\t", "space": " "}
 
@@ -214,10 +215,9 @@ class _Columns:
             types = [value for value in values if value != outside]
             bare = (
                 outside in values
-                and values[outside] >= values.total() / 2
-                and len(types) <= 200
-                and not any(map(_LIKE_PREFIXED.match, types))
-                and any(types)
+                and values[outside] >= values.total() / 10
+                and 0 < len(types) <= 200
+                and all(map(_TYPE.fullmatch, types))
             )
         return outside, bare
 
