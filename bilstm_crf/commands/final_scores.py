@@ -1,14 +1,21 @@
 """The end of a run: the best model scored on dev and test, and the reports."""
 
+import logging
+
 import torch
 
 from bilstm_crf.commands.run_folder import RunFolder
+from bilstm_crf.commands.run_report import write_run_report
 from bilstm_crf.commands.training_setup import TrainingSetUp
 from bilstm_crf.config import Config
 from bilstm_crf.console import say
+from bilstm_crf.errors import BilstmCrfError
 from bilstm_crf.evaluation.metrics import EntityScores
 from bilstm_crf.evaluation.text_report import classification_text
 from bilstm_crf.prediction.model_file import TrainedModel, load_model, save_model
+from bilstm_crf.prediction.predictor import Tagger
+
+logger = logging.getLogger(__name__)
 
 
 def score_best_model(
@@ -53,6 +60,12 @@ def score_best_model(
             "weights_sha256": best.weights_hash(),
         },
     )
+    try:
+        page = write_run_report(folder.path, Tagger(best, str(device)))
+    except BilstmCrfError as error:
+        logger.warning("no report page: %s", error)
+    else:
+        logger.info("report: %s", page)
     folder.state.unlink(missing_ok=True)
     for name, result in scores.items():
         numbers = f"P {100 * result.precision:.2f} R {100 * result.recall:.2f}"

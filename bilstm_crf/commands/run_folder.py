@@ -22,6 +22,9 @@ _OWN_FILES = (
     "metrics.jsonl",
     "report.json",
     "report.txt",
+    "report.html",
+    "analysis.json",
+    "predictions.conll",
     "seeds.json",
 )
 

@@ -1,14 +1,19 @@
 """SIGINT and SIGTERM: one asks a long command to stop at the next good moment, two stop now."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bilstm_crf.console import say
 
+if TYPE_CHECKING:
+    from bilstm_crf.training.processes import Processes
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ECHO_SECONDS = 2.0
 
 
 class Interrupted(BaseException):
@@ -37,13 +42,19 @@ def stop_at_once_on_signals() -> None:
 class StopSignals:
     """What the signals do while a model is trained.
 
+    Args:
+        processes: the group; what starts it passes a signal on that its members got as well, so
+            there a second one counts only after a moment.
+
     Attributes:
         received: the signals that came, in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processes: "Processes"):
         self.received: list[int] = []
+        self._processes = processes
         self._is_at_once = False
+        self._first_time = 0.0
 
     @contextmanager
     def handled(self, ask_to_stop: Callable[[], None]) -> Iterator[None]:
@@ -56,11 +67,15 @@ class StopSignals:
         """
 
         def handle(number: int, frame: FrameType | None) -> None:
+            if self._is_echo():
+                return
             self.received.append(number)
             if self._is_at_once or len(self.received) > 1:
                 raise Interrupted("stopped", number)
+            self._first_time = time.monotonic()
             ask_to_stop()
-            say("stopping after this step; once more to stop now")
+            if self._processes.rank == 0:
+                say("stopping after this step; once more to stop now")
 
         try:
             before = {number: signal.signal(number, handle) for number in _SIGNALS}
@@ -72,6 +87,10 @@ class StopSignals:
             for number, handler in before.items():
                 # None stands for a handler that was not set from Python.
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def _is_echo(self) -> bool:
+        since = time.monotonic() - self._first_time
+        return self._processes.count > 1 and bool(self.received) and since < _ECHO_SECONDS
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

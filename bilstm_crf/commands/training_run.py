@@ -84,7 +84,7 @@ class _TrainingRun:
         saved: SavedState | None,
     ):
         self._config, self._folder, self._processes = config, folder, processes
-        self._signals = StopSignals()
+        self._signals = StopSignals(processes)
         self._board = None
         if config.training.tensorboard and processes.rank == 0:
             self._board = TensorBoardLog(folder.path)

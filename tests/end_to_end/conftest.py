@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bilstm_crf.cli import main
+from bilstm_crf.commands import final_scores
 from bilstm_crf.strict_yaml import write_yaml
 
 NAMES = ("Ada Berg", "Ole", "Mia Dahl", "Tor Lund", "Eva", "Nils Aas", "Kari", "Per Moe")
@@ -52,6 +53,12 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+@pytest.fixture(autouse=True)
+def no_report_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the report page, a second of each run, unless a test puts it back."""
+    monkeypatch.setattr(final_scores, "write_run_report", lambda folder, tagger: folder)
 
 
 @pytest.fixture

@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from bilstm_crf import Tagger, evaluate, load_config, train
+from bilstm_crf.commands import final_scores
+from bilstm_crf.commands.run_report import write_run_report
 from bilstm_crf.corpus.readers import read_split
+from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.model_file import load_model
 
 
@@ -58,6 +61,30 @@ def test_a_run_folder_holds_model_metrics_reports_and_the_configuration(
     assert len(epochs) == 3
     assert all(re.search(r"loss \d+\.\d+, dev F1 \d+\.\d\d", line) for line in epochs)
     assert "seed 3" in done.err
+
+
+def test_a_finished_run_is_reported(
+    command: Callable, make_config: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(final_scores, "write_run_report", write_run_report)
+    done = command("train", make_config(epochs=1), "--output-dir", tmp_path / "run")
+    assert done.code == 0
+    assert f"report: {tmp_path}/run/report.html" in done.err
+    names = {file.name for file in (tmp_path / "run").iterdir()}
+    assert names >= {"report.html", "analysis.json", "predictions.conll"}
+
+
+def test_a_report_that_cannot_be_made_does_not_spoil_the_run(
+    command: Callable, make_config: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path, tagger: Tagger) -> Path:
+        raise DataError("gone", folder)
+
+    monkeypatch.setattr(final_scores, "write_run_report", fail)
+    done = command("train", make_config(epochs=1), "--output-dir", tmp_path / "run")
+    assert done.code == 0
+    assert "warning: no report page" in done.err
+    assert report_of(tmp_path / "run")["best_epoch"] == 1
 
 
 def test_output_to_a_file_is_plain_lines(
