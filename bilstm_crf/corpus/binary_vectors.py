@@ -1,5 +1,6 @@
 """Reads word vectors in the binary forms of word2vec and fastText."""
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,14 +55,21 @@ def read_fasttext(
 ) -> tuple[list[str], NDArray[np.float32]]:
     """Return the words and vectors of a fastText ``.bin`` file, read by gensim.
 
+    The whole file is read into memory, for that is the only way gensim has.
+
     Raises:
         MissingExtraError: gensim is not installed.
+        DataError: gensim cannot read the file.
     """
     try:
         from gensim.models.fasttext import load_facebook_vectors
     except ImportError:
         raise MissingExtraError("gensim", "vectors", "reading fastText .bin vectors") from None
-    vectors = load_facebook_vectors(str(path))
+    try:
+        vectors = load_facebook_vectors(str(path))
+    except (AssertionError, ValueError, EOFError, OSError, NotImplementedError, struct.error) as e:
+        reason = str(e) or type(e).__name__
+        raise DataError(f"gensim cannot read this as fastText vectors: {reason}", path) from None
     words = [word for word in vectors.index_to_key if wanted is None or wanted(word)]
     rows = [vectors[word] for word in words]
     matrix = np.stack(rows) if rows else np.empty((0, vectors.vector_size))

@@ -207,7 +207,8 @@ class _ColumnsReader:
             message = f"{found} column{s}, {needed} needed ({layout.describe()})"
             if layout.delimiter != " " and found == 1 and " " in columns[0].strip(BLANK):
                 message += "; for columns set apart by spaces: data.delimiter: space"
-            self._malformed.add(line, "another number of columns", message, "what is there")
+            repair = "O as the label" if found < needed else "the columns by their numbers"
+            self._malformed.add(line, "another number of columns", message, repair)
             columns.extend([""] * (needed - found))
         if not columns[layout.token]:
             message = f"empty token in column {layout.token}"

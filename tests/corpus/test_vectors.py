@@ -2,6 +2,8 @@
 
 import gzip
 import resource
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -171,14 +173,35 @@ def test_binary_word2vec_is_read_or_refused_by_name(read):
         read(data, size=3)
 
 
-def test_fasttext_binary_needs_gensim(read):
-    try:
-        import gensim  # noqa: F401
-    except ImportError:
-        with pytest.raises(MissingExtraError, match=r"pip install 'bilstm-crf\[vectors\]'"):
-            read(FASTTEXT_MAGIC + b"\0" * 100, name="model.bin")
-    else:
-        pytest.skip("gensim is installed")
+def test_fasttext_binary_needs_gensim(read, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'bilstm-crf\[vectors\]'"):
+        read(FASTTEXT_MAGIC + b"\0" * 100, name="model.bin")
+
+
+def test_fasttext_binary_is_read_through_gensim(read, monkeypatch):
+    class Vectors(dict):
+        index_to_key = ("mira", "holt")
+        vector_size = 2
+
+    def load_facebook_vectors(path):
+        if path.endswith("broken.bin"):
+            raise ValueError("cut off")
+        return Vectors(mira=np.ones(2), holt=np.zeros(2))
+
+    module = types.SimpleNamespace(load_facebook_vectors=load_facebook_vectors)
+    monkeypatch.setitem(sys.modules, "gensim.models.fasttext", module)
+    for parent in ("gensim", "gensim.models"):
+        monkeypatch.setitem(sys.modules, parent, types.ModuleType(parent))
+    found = read(FASTTEXT_MAGIC, name="model.bin", wanted="mira".__eq__)
+    assert (found.words, found.matrix.tolist(), found.matrix.dtype) == (
+        ["mira"],
+        [[1, 1]],
+        "float32",
+    )
+    assert read(FASTTEXT_MAGIC, name="model.bin", wanted=lambda _: False).matrix.shape == (0, 2)
+    with pytest.raises(DataError, match="cannot read this as fastText vectors: cut off"):
+        read(FASTTEXT_MAGIC, name="broken.bin")
 
 
 @pytest.mark.slow
