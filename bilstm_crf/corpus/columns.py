@@ -14,6 +14,7 @@ from bilstm_crf.corpus.schemes import OUTSIDE, PREFIXES
 from bilstm_crf.corpus.sentence import Sentence
 
 _BLANK_LINE = re.compile(f"^[{BLANK}]+$", re.MULTILINE)
+_SPACE_AT_AN_END = re.compile(f"^[{BLANK}]|[{BLANK}]$", re.MULTILINE)
 _SEVERAL_SPACES = re.compile(" {2,}")
 _NOT_A_TOKEN = re.compile(r"[0-9]+[-.][0-9]+")
 
@@ -117,6 +118,7 @@ class _ColumnsReader:
             or "\n" + self._comment_start in block
             or self._sentence_end
             or (layout.label_key and self._label_column is not None)
+            or (layout.width == 1 and _SPACE_AT_AN_END.search(block))
         ):
             return None
         if layout.delimiter == " ":

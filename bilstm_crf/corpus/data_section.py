@@ -55,11 +55,11 @@ class DataSection(Section):
     """Column of the tokens: auto, a number from 0 (negative from the end) or a header name."""
     label_column: Column = "auto"
     """Column of the labels, likewise; MISC:KEY is the value of KEY= inside column MISC."""
-    delimiter: str = "auto"
+    delimiter: str = Field(default="auto", min_length=1)
     """auto, tab, space (runs of spaces and tabs) or the delimiter itself, such as ','."""
     header: bool | Literal["auto"] = "auto"
     """Whether the first row names the columns."""
-    comments: str = "auto"
+    comments: str = Field(default="auto", min_length=1)
     """auto (lines with # that are no rows), none, or the prefix of comment lines."""
     encoding: str = "utf-8"
     """Text encoding of the files."""

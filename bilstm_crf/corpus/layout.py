@@ -10,6 +10,7 @@ DOCUMENT_MARK = "-DOCSTART-"
 BLANK = " \t\r\f\v"
 """The characters that a blank line may hold; no other white space makes a line blank."""
 
+_KEY_AND_VALUE = re.compile(r"#+ ?\w[\w:. -]* = ")
 _SPACES = re.compile("[ \t]+")
 
 
@@ -55,7 +56,7 @@ class Layout:
         columns = line.split(self.delimiter)
         while len(columns) > self.width and not columns[-1]:
             columns.pop()
-        return columns
+        return [column.strip(BLANK) for column in columns] if self.width == 1 else columns
 
     def could_be_label(self, text: str) -> bool:
         """Return whether a column value could be a label of this file."""
@@ -84,13 +85,19 @@ class Layout:
         return "|".join([*others, f"{self.label_key}={label}"])
 
     def is_comment(self, line: str) -> bool:
-        """Return whether a line is a comment: with ``auto``, a ``#`` line that is no row."""
+        """Return whether a line is a comment.
+
+        With ``auto`` that is a line with ``#`` that is no row; in a file with a token a
+        line and nothing else, one like ``# key = value``.
+        """
         if self.comments == "none":
             return False
         if self.comments != "auto":
             return line.startswith(self.comments)
         if not line.startswith("#"):
             return False
+        if self.width == 1:
+            return _KEY_AND_VALUE.match(line) is not None
         columns = self.split(line)
         if len(columns) != self.width:
             return True

@@ -45,8 +45,10 @@ def detect_layout(
     while delimiter != " " and width > 1 and all(row[width - 1 :] in ([""], []) for row in rows):
         width -= 1
     rows = [row for row in rows if len(row) >= width]
-    if labelled and width == 1:
+    if width == 1 and labelled:
         width, rows = 2, []  # so that each row is one column short
+    elif width == 1 and settings.delimiter == "auto":
+        delimiter = "\t"  # a token a line: spaces in a line belong to its token
     has_header = _is_header(rows, settings)
     if has_header:
         names = tuple(rows.pop(0))

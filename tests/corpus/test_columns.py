@@ -199,6 +199,15 @@ def test_a_token_file_is_read_without_labels_whatever_its_columns(read):
     assert tokens_of(found) == ["Mira sang"]
 
 
+def test_a_line_of_a_token_file_is_one_token_with_its_spaces(read):
+    text = "# sent_id = 3\nMira\nSan Rafelo\n# 1\n#tag\n\u00a0\n\n \t\n-DOCSTART-\n sang \n"
+    found = read(text, labelled=False)
+    assert [list(sentence.tokens) for sentence in found] == [
+        ["Mira", "San Rafelo", "# 1", "#tag", "\u00a0"],
+        ["sang"],
+    ]
+
+
 def test_extra_columns_become_features(read):
     (found,) = read("a N x B-P\nb V y O\n", features={"pos": 1, "chunk": -2})
     assert dict(found.features) == {"pos": ("N", "V"), "chunk": ("x", "y")}
