@@ -8,6 +8,7 @@ from pydantic import Field, Tag
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from bilstm_crf.model.char_windows import lay_out_windows, pooled_window_sums
 from bilstm_crf.model.recurrent import reverse_within_length
 from bilstm_crf.section import Section, chosen_by_type
 
@@ -83,24 +84,49 @@ class CharCNN(nn.Module):
 
     def __init__(self, num_chars: int, size: int, filters: int, width: int):
         super().__init__()
-        self.output_size, self.width = filters, width
+        self.output_size, self.size, self.width = filters, size, width
         self.embedding = nn.Embedding(num_chars, size, padding_idx=0)
         bound = (3.0 / size) ** 0.5
         with torch.no_grad():
             self.embedding.weight.uniform_(-bound, bound)
             self.embedding.weight[0] = 0
-        self.convolution = nn.Linear(width * size, filters)
+        self.convolution = nn.Linear(size * width, filters)
 
     def forward(self, chars: Int64[Tensor, "forms chars"]) -> Float[Tensor, "forms filters"]:
+        if chars.device.type == "cpu" and not torch.compiler.is_compiling():
+            return self._sum_and_pool(chars)
+        return self._convolve_and_pool(chars)
+
+    def _convolve_and_pool(
+        self, chars: Int64[Tensor, "forms chars"]
+    ) -> Float[Tensor, "forms filters"]:
+        """Convolve the padded forms: for GPUs, and for export."""
         left = (self.width - 1) // 2
-        padded = F.pad(chars, (left, self.width - 1 - left))
-        vectors = self.embedding(padded)  # (forms, chars + width - 1, size)
+        vectors = self.embedding(F.pad(chars, (left, self.width - 1 - left)))
         windows = vectors.unfold(1, self.width, 1)  # (forms, chars, size, width)
         scores = self.convolution(windows.flatten(2))  # (forms, chars, filters)
-        scores = scores.masked_fill((chars == 0)[:, :, None], float("-inf"))
-        best = scores.max(dim=1).values
+        best = scores.masked_fill((chars == 0)[:, :, None], float("-inf")).amax(1)
         # A form without characters has no position to take the maximum over.
-        return torch.where(chars[:, :1] == 0, 0.0, best)
+        return torch.where(chars[:, :1] == 0, self.convolution.bias, best)
+
+    def _sum_and_pool(self, chars: Int64[Tensor, "forms chars"]) -> Float[Tensor, "forms filters"]:
+        """Do the same by looking up what each character adds at each place of a window.
+
+        A convolution is linear in its window. So one product of the character table and the
+        filters replaces those of all windows, and the bias can wait until after the maximum.
+        """
+        windows = lay_out_windows(chars, self.width)
+        rows = windows.chars
+        # Row 0 stays zero, whatever gradient reaches it.
+        table = F.pad(self.embedding.weight[1:], (0, 0, 1, 0))
+        if len(table) > len(rows):  # a large alphabet, of which few characters occur here
+            used, rows = torch.unique(rows, return_inverse=True)
+            table = F.embedding(used, table)
+        kernel = self.convolution.weight.view(-1, self.size, self.width)
+        added = table @ kernel.permute(1, 2, 0).flatten(1)  # (chars, width * filters)
+        added = added.view(len(table), self.width, self.output_size)
+        best = pooled_window_sums(added, rows, windows)
+        return best + self.convolution.bias
 
 
 class CharLSTM(nn.Module):
@@ -124,7 +150,8 @@ class CharLSTM(nn.Module):
 
     def forward(self, chars: Int64[Tensor, "forms chars"]) -> Float[Tensor, "forms size"]:
         lengths = (chars != 0).sum(1)
-        vectors = self.embedding(chars)
+        # In memory by position, as the LSTMs want it.
+        vectors = self.embedding(chars.t()).transpose(0, 1)  # (forms, chars, size)
         rows = torch.arange(chars.shape[0], device=chars.device)
         last = (lengths - 1).clamp(min=0)
         forward = self.forward_lstm(vectors)[0][rows, last]

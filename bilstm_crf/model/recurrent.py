@@ -5,12 +5,16 @@ sentence by itself gives the result of a packed sequence, without packing (which
 and cannot be exported).
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int64
 from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from bilstm_crf.model.dropout import LockedDropout
+from bilstm_crf.model.layout import side_by_side
 from bilstm_crf.section import Section
 
 
@@ -40,8 +44,29 @@ def reverse_within_length(
     inputs: Float[Tensor, "batch time size"], lengths: Int64[Tensor, "batch"]
 ) -> Float[Tensor, "batch time size"]:
     """Reverse each sentence in time, leaving its padding behind it."""
-    rows = torch.arange(inputs.shape[0], device=inputs.device)[:, None]
-    return inputs[rows, reversal_index(lengths, inputs.shape[1])]
+    batch, time, size = inputs.shape
+    steps, sentences = reversal_index(lengths, time), torch.arange(batch, device=inputs.device)
+    if torch.compiler.is_compiling():  # no other form of this can be exported to ONNX
+        return inputs[sentences[:, None], steps]
+    rows = (steps.t() * batch + sentences).flatten()  # of a matrix by time and then sentence
+    by_time = inputs.transpose(0, 1).reshape(time * batch, size)
+    reordered: Tensor = _Reversal.apply(by_time, rows)  # type: ignore[no-untyped-call]
+    return reordered.view(time, batch, size).transpose(0, 1)
+
+
+class _Reversal(torch.autograd.Function):
+    """A reordering of rows that is its own inverse: the gradient needs no scattered sums."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        return inputs.index_select(0, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return gradient.index_select(0, rows), None
 
 
 class BiLSTM(nn.Module):
@@ -93,5 +118,5 @@ class BiLSTM(nn.Module):
                 outputs = self.dropout(outputs)
             ahead, _ = forward_lstm(outputs)
             behind, _ = backward_lstm(reverse_within_length(outputs, lengths))
-            outputs = torch.cat([ahead, reverse_within_length(behind, lengths)], dim=2)
+            outputs = side_by_side([ahead, reverse_within_length(behind, lengths)])
         return outputs

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float, Int64
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from bilstm_crf.corpus.batches import Batch
 from bilstm_crf.model.char_encoders import CharCNNSection, CharEncoderSection
 from bilstm_crf.model.crf import CRF, CRFSection
 from bilstm_crf.model.dropout import LockedDropout
 from bilstm_crf.model.form_embeddings import FormEmbeddings, FormEmbeddingsSection
+from bilstm_crf.model.layout import look_up, project, side_by_side
 from bilstm_crf.model.recurrent import LSTMSection
 from bilstm_crf.model.softmax_head import SoftmaxHead
 from bilstm_crf.model.word_embeddings import WordEmbeddings, WordEmbeddingsSection
@@ -138,22 +138,16 @@ class TaggerNetwork(nn.Module):
 
     def column_table(self, name: str) -> Float[Tensor, "values size"]:
         """Return the vectors of an extra column's values."""
-        table: Tensor = self.column_embeddings[column_module(name)].weight
+        table: Tensor = self.column_embeddings[column_module(name)].get_parameter("weight")
         return table
 
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
-        # In memory by time, as the LSTM wants it; the axes are named (batch, time) all the same.
-        vectors = F.embedding(batch.index.t(), self.encode_forms(batch)).transpose(0, 1)
-        columns = [
-            self.column_embeddings[column_module(name)](batch.columns[name])
-            for name in self.columns
-        ]
-        inputs = torch.cat([vectors, *columns], dim=2) if columns else vectors
-        states = self.lstm(self.input_dropout(inputs), batch.lengths)
-        by_time = self.output_dropout(states).transpose(0, 1)
-        scores: Tensor = self.projection(by_time).transpose(0, 1)
-        return scores.float()
+        parts = [look_up(batch.index, self.encode_forms(batch))]
+        parts += [look_up(batch.columns[name], self.column_table(name)) for name in self.columns]
+        inputs = side_by_side(parts) if self.columns else parts[0]
+        states = self.output_dropout(self.lstm(self.input_dropout(inputs), batch.lengths))
+        return project(self.projection, states).float()
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch"]:
         """Return each sentence's loss: minus the log likelihood of its labels, and the CRF's costs.

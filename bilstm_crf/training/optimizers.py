@@ -92,27 +92,33 @@ class RowOptimizer(ABC):
 
     def __init__(self, weight: nn.Parameter, num_means: int):
         self.weight = weight
-        self.means = [torch.zeros_like(weight) for _ in range(num_means)]
+        # Those of a row side by side: rows lie far apart, and each must be fetched and put back.
+        self.means = weight.new_zeros(len(weight), num_means, weight.shape[1])
         self.steps = 0
 
     @abstractmethod
-    def update(self, rows: Tensor, gradient: Tensor, rate: float) -> None:
-        """Move the given rows, (n,) distinct, by their (n, size) gradient."""
+    def advance(self, means: Tensor, gradient: Tensor, rate: float) -> Tensor:
+        """Renew the (n, num_means, size) means of n rows in place; return their (n, size) step."""
 
     def step(self, rate: float) -> None:
         self.steps += 1
         gradient = self.weight.grad
-        if gradient is not None:
-            with torch.no_grad():
-                self.update(gradient.indices()[0], gradient.values(), rate)
+        if gradient is None:
+            return
+        rows = gradient.indices()[0]
+        with torch.no_grad():
+            means = self.means.index_select(0, rows)
+            step = self.advance(means, gradient.values(), rate)
+            self.means.index_copy_(0, rows, means)
+            # Faster than index_add_, since the rows are distinct.
+            self.weight.index_copy_(0, rows, self.weight.index_select(0, rows).sub_(step))
 
     def state_dict(self) -> dict[str, Any]:
         return {"steps": self.steps, "means": self.means}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.steps = state["steps"]
-        for mean, saved in zip(self.means, state["means"], strict=True):
-            mean.copy_(saved)
+        self.means.copy_(state["means"])
 
 
 class RowAdam(RowOptimizer):
@@ -122,27 +128,25 @@ class RowAdam(RowOptimizer):
         super().__init__(weight, 2)
         self.betas = betas
 
-    def update(self, rows: Tensor, gradient: Tensor, rate: float) -> None:
-        (beta1, beta2), (first, second) = self.betas, self.means
-        mean = first[rows].lerp_(gradient, 1 - beta1)
-        square = second[rows].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        first[rows], second[rows] = mean, square
+    def advance(self, means: Tensor, gradient: Tensor, rate: float) -> Tensor:
+        (beta1, beta2), (mean, square) = self.betas, means.unbind(1)
+        mean.lerp_(gradient, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         size = rate * (1 - beta2**self.steps) ** 0.5 / (1 - beta1**self.steps)
-        self.weight.index_add_(0, rows, mean.div_(square.sqrt_().add_(1e-8)), alpha=-size)
+        return torch.div(mean, square.sqrt().add_(1e-8)).mul_(size)
 
 
 class RowSGD(RowOptimizer):
     """SGD with momentum on the touched rows."""
 
     def __init__(self, weight: nn.Parameter, momentum: float):
-        super().__init__(weight, 1)
+        super().__init__(weight, 1 if momentum else 0)
         self.momentum = momentum
 
-    def update(self, rows: Tensor, gradient: Tensor, rate: float) -> None:
-        if self.momentum:
-            gradient = gradient.add(self.means[0][rows], alpha=self.momentum)
-            self.means[0][rows] = gradient
-        self.weight.index_add_(0, rows, gradient, alpha=-rate)
+    def advance(self, means: Tensor, gradient: Tensor, rate: float) -> Tensor:
+        if not self.momentum:
+            return gradient * rate
+        return means[:, 0].mul_(self.momentum).add_(gradient) * rate
 
 
 class Optimizer:
