@@ -48,9 +48,12 @@ class InferenceBiLSTM:
         return self._input_weights[0][1].shape[0]
 
     def project(self, vectors: Float[Tensor, "rows input"]) -> Float[Tensor, "rows gates"]:
-        """Return what the first layer makes of token vectors: its gates in both directions."""
+        """Return what the first layer makes of token vectors: its gates in both directions.
+
+        The vectors may lack their last components; see :meth:`project_part`.
+        """
         weight, bias = self._input_weights[0]
-        return torch.addmm(bias, vectors, weight)
+        return torch.addmm(bias, vectors, weight[: vectors.shape[1]])
 
     def project_part(
         self, vectors: Float[Tensor, "rows part"], first: int

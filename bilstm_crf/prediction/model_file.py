@@ -93,18 +93,39 @@ class TrainedModel:
         return digest.hexdigest()
 
     def _check_weights(self) -> None:
-        """Compare with the network that the settings ask for, before it takes any memory."""
-        with torch.device("meta"):
+        """Compare with the network that the settings ask for, before it takes much memory."""
+        # The tables that settings alone could make huge come first. (Building the network on
+        # torch's device "meta" would do without, but imports its compiler: a second of start.)
+        hidden, words = self.section.lstm.hidden_size, self.section.word_embeddings.size
+        rows = self.vocabularies.words.num_trained
+        large = {
+            "word_embeddings.weight": (rows, words),
+            "word_embeddings.stored": (len(self.vocabularies.words.stored), words),
+            **{
+                f"lstm.{direction}_layers.{depth}.weight_hh_l0": (4 * hidden, hidden)
+                for direction in ("forward", "backward")
+                for depth in range(self.section.lstm.layers)
+            },
+        }
+        for name, shape in large.items():
+            if name not in self.weights:
+                raise ModelFileError(f"the weights do not fit the model's settings: {name}")
+            self._check_weight(name, shape)
+        with torch.random.fork_rng(devices=[]):
             wanted = TaggerNetwork(self.section, table_sizes(self.vocabularies)).state_dict()
         if wanted.keys() != self.weights.keys():
             odd = sorted(wanted.keys() ^ self.weights.keys())
             raise ModelFileError(f"the weights do not fit the model's settings: {odd[0]}")
-        for name, tensor in self.weights.items():
-            if tensor.shape != wanted[name].shape or not tensor.is_floating_point():
-                raise ModelFileError(
-                    f"the weights do not fit the model's settings: {name} is {tensor.dtype} "
-                    f"{list(tensor.shape)}, expected {list(wanted[name].shape)}"
-                )
+        for name, tensor in wanted.items():
+            self._check_weight(name, tuple(tensor.shape))
+
+    def _check_weight(self, name: str, shape: tuple[int, ...]) -> None:
+        tensor = self.weights[name]
+        if tensor.shape != shape or not tensor.is_floating_point():
+            raise ModelFileError(
+                f"the weights do not fit the model's settings: {name} is {tensor.dtype} "
+                f"{list(tensor.shape)}, expected {list(shape)}"
+            )
 
 
 def newest_version() -> int:
