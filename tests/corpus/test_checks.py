@@ -4,11 +4,15 @@ import gzip
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bilstm_crf.commands.check_report import report_text
 from bilstm_crf.corpus.checks import check_corpus, split_of
 from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.corpus.labels import LabelsSection
 from bilstm_crf.corpus.mended_file import mended_text
+from bilstm_crf.errors import DataError
 
 CLEAN = "".join(f"Mira{n}\tB-PER\nHolt\tI-PER\nsaw\tO\nPort{n}\tB-LOC\n.\tO\n\n" for n in range(12))
 
@@ -222,3 +226,36 @@ def test_a_mended_file_changes_only_what_is_malformed(tmp_path, text, mended):
     path = tmp_path / "a.tsv"
     path.write_bytes(text.encode())
     assert "".join(mended_text(path, ReaderSettings(), "BIO")) == mended
+
+
+PIECES = [
+    b"a\tO\n",
+    b"b\tB-X\n",
+    b"c I-Y\n",
+    b"\n",
+    b"\t\n",
+    b"# x = y\n",
+    b"x\n",
+    b"\xff\n",
+    b"\0",
+    b"\r\n",
+    b'{"text": "a b", "label": [[0, 1, "X"], [0, 3, "Y"]]}\n',
+    b"token\tlabel\n",
+    b"\x1f\x8b",
+]
+
+
+@given(data=st.lists(st.sampled_from(PIECES), max_size=9).map(b"".join))
+def test_any_bytes_are_checked_or_a_one_line_error(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.train"
+    path.write_bytes(data)
+    message, result = "", None
+    try:
+        result = check_corpus([("train", path), ("test", path)])
+    except DataError as error:
+        message = str(error)
+    assert (result is None) != (message == "")
+    assert "\n" not in message
+    if result is not None:
+        json.dumps(result.as_dict())
+        assert report_text(result).endswith(" warnings\n")

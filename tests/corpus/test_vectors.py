@@ -204,6 +204,41 @@ def test_fasttext_binary_is_read_through_gensim(read, monkeypatch):
         read(FASTTEXT_MAGIC, name="broken.bin")
 
 
+PIECES = [
+    b"2 2\n",
+    b"a 1 2\n",
+    b"b c 1 2\n",
+    b"x\n",
+    b"\n",
+    b" ",
+    b"\0",
+    b"\xff 1 2\n",
+    b"1e999 1 2\n",
+    b"\x1f\x8b",
+    b"a\t1\t2\n",
+    b"a 1 2 \r\n",
+    b"a 0x1 2\n",
+    b"a 1_0 2\n",
+    b"9999999999 99999999\n",
+]
+
+
+@given(data=st.one_of(st.binary(max_size=40), st.lists(st.sampled_from(PIECES)).map(b"".join)))
+@settings(max_examples=300)
+def test_any_bytes_give_vectors_or_a_one_line_error(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.vectors"
+    path.write_bytes(data)
+    message = ""
+    try:
+        found = read_vectors(path)
+    except DataError as error:
+        message = str(error)
+    else:
+        assert found.matrix.shape[0] == len(found.words) == len(set(found.words))
+        assert np.isfinite(found.matrix).all()
+    assert "\n" not in message
+
+
 @pytest.mark.slow
 def test_a_big_file_takes_little_memory_where_few_words_are_wanted(tmp_path):
     """Two million words of 50 numbers: at most 300 MiB more than before."""
