@@ -86,7 +86,7 @@ def test_malformed_rows_are_mended_and_named(path_of, name, expected, faults):
     assert [(fault.line, fault.kind.split()[-1]) for fault in found] == faults
 
 
-@pytest.mark.parametrize("unit", ["words", "characters"])
+@pytest.mark.parametrize("unit", [pytest.param("words", marks=pytest.mark.slow), "characters"])
 def test_japanese_entities_are_their_text(path_of, unit):
     path = path_of("ja_wikipedia/ner.json")
     sentences = list(read_sentences(path, ReaderSettings(tokens=unit)))
