@@ -1,12 +1,13 @@
 """What a word form looks like to the model: its word row, its characters, its affixes and shape."""
 
+from array import array
 from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilstm_crf.corpus.vocabulary import Vocabulary, WordVocabulary
+from bilstm_crf.corpus.vocabulary import UNKNOWN, Vocabulary, WordVocabulary
 
 FEATURE_KINDS = ("prefix1", "prefix2", "prefix3", "suffix1", "suffix2", "suffix3", "shape")
 """Views of a form that are hashed into a fixed number of rows."""
@@ -51,6 +52,13 @@ def shorten(form: str, longest: int) -> str:
     return form[:head] + form[len(form) - (longest - head) :]
 
 
+class _CharIds(dict[str, int]):
+    """The id of each character, moved up by one since 0 is padding; 1 for an unknown one."""
+
+    def __missing__(self, char: str) -> int:
+        return UNKNOWN + 1
+
+
 class FormTable:
     """The rows of a growing list of distinct forms, as arrays.
 
@@ -69,8 +77,8 @@ class FormTable:
     def __init__(
         self, words: WordVocabulary, chars: Vocabulary, *, longest: int, with_views: bool = True
     ):
-        self._word_vocabulary, self._chars, self._longest = words, chars, longest
-        self._with_views = with_views
+        self._word_vocabulary, self._longest, self._with_views = words, longest, with_views
+        self._char_id = _CharIds((char, number) for number, char in enumerate(chars, 2))
         self._char_ids = np.zeros(0, dtype=np.int32)
         self._char_starts = np.zeros(1, dtype=np.int64)
         self.words = np.zeros(0, dtype=np.int64)
@@ -82,26 +90,27 @@ class FormTable:
 
     def extend(self, forms: Iterable[str]) -> None:
         """Add forms; they get the next ids."""
-        row, char_id = self._word_vocabulary.row, self._chars.id
-        words: list[int] = []
-        chars: list[int] = []
-        ends: list[int] = []
-        features: list[list[int]] = []
-        no_views = [0] * len(FEATURE_KINDS)
+        row, char_id = self._word_vocabulary.row, self._char_id.__getitem__
+        words, chars, ends = array("q"), array("i"), array("q")
+        views: list[list[int]] = []
         base = len(self._char_ids)
         for form in forms:
             words.append(row(form))
             seen = shorten(form, self._longest)
             self.num_shortened += len(seen) < len(form)
-            chars.extend([char_id(char) + 1 for char in seen])
+            chars.extend(map(char_id, seen))
             ends.append(base + len(chars))
-            features.append(_hashed(_views(seen)) if self._with_views else no_views)
+            if self._with_views:
+                views.append(_hashed(_views(seen)))
         if not words:
             return
-        self.words = np.concatenate([self.words, np.array(words, dtype=np.int64)])
-        self.features = np.concatenate([self.features, np.array(features, dtype=np.int64)])
-        self._char_ids = np.concatenate([self._char_ids, np.array(chars, dtype=np.int32)])
-        self._char_starts = np.concatenate([self._char_starts, np.array(ends, dtype=np.int64)])
+        features = np.zeros((len(words), len(FEATURE_KINDS)), dtype=np.int64)
+        if views:
+            features[:] = views
+        self.words = np.concatenate([self.words, np.array(words)])
+        self.features = np.concatenate([self.features, features])
+        self._char_ids = np.concatenate([self._char_ids, np.array(chars)])
+        self._char_starts = np.concatenate([self._char_starts, np.array(ends)])
 
     def num_characters(self, forms: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many characters of each form are encoded."""
