@@ -94,7 +94,8 @@ class CharCNN(nn.Module):
 
     def forward(self, chars: Int64[Tensor, "forms chars"]) -> Float[Tensor, "forms filters"]:
         if chars.device.type == "cpu" and not torch.compiler.is_compiling():
-            return self._sum_and_pool(chars)
+            with torch.autocast("cpu", enabled=False):  # these few products are not worth a cast
+                return self._sum_and_pool(chars)
         return self._convolve_and_pool(chars)
 
     def _convolve_and_pool(
