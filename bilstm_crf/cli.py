@@ -373,6 +373,7 @@ def convert(
 
 def main() -> None:
     """Run the command line; the only place where errors become exit codes."""
+    _read_file_names_as_utf8()
     for stream in (sys.stdout, sys.stderr):
         # Help and reports give way to a terminal that cannot show them; data is written as bytes.
         if hasattr(stream, "reconfigure"):
@@ -393,6 +394,15 @@ def main() -> None:
         # The reader of our output has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _read_file_names_as_utf8() -> None:
+    """Start again in Python's UTF-8 mode where the locale knows only fewer characters.
+
+    Files named in a configuration, which is UTF-8, could not be opened otherwise.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _is_one_of_several_processes() -> bool:
