@@ -111,15 +111,18 @@ def _new_bar(description: str, total: int) -> "tqdm[NoReturn]":
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
 ) -> None:
-    """Write a table of results to stdout: ruled on a terminal, plain columns elsewhere."""
+    """Write a table of results to stdout: ruled on a terminal, plain columns elsewhere.
+
+    Plain is also for terminals that want no decoration (NO_COLOR, TERM=dumb).
+    """
     rows = [list(row) for row in rows]
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         from rich.console import Console
         from rich.table import Table
 
         table = Table(title=title, title_justify="left")
         for number, name in enumerate(columns):
-            table.add_column(name, justify="right" if number else "left", no_wrap=True)
+            table.add_column(name, justify="right" if number else "left", overflow="fold")
         for row in rows:
             table.add_row(*row)
         Console().print(table, markup=False)

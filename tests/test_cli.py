@@ -234,6 +234,26 @@ def test_a_bar_on_a_terminal(
     assert "epoch 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_ruled"),
+    [("NO_COLOR", "1", False), ("TERM", "dumb", False), ("TERM", "xterm", True)],
+)
+def test_a_table_on_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    is_ruled: bool,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    console.print_table(["type", "F1"], [["PER", "1.00"]])
+    out = capsys.readouterr().out
+    assert "PER" in out
+    assert ("\x1b" in out or "│" in out) == is_ruled
+
+
 def test_a_piped_table_is_whole_however_wide(capsys: pytest.CaptureFixture[str]) -> None:
     name = "a-very-long-entity-type-" * 5
     console.print_table(["type", "F1"], [[name, "1.00"], ["X", "100.00"]], title="Scores")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,20 @@ def test_a_token_of_ten_thousand_characters(
     done = command("train", path, "--output-dir", tmp_path / "run")
     assert done.code == 0
     assert "1 distinct words longer than 40 characters" in done.err
+
+
+@pytest.mark.slow
+def test_long_tokens_and_long_sentences_need_little_memory(
+    command_beside: Callable, make_config: Callable, tmp_path: Path
+) -> None:
+    sentences = ["x" * 10_000 + " B-LOC\n" + "word O\n" * 5] * 16 + ["word O\n" * 300] * 16
+    write(tmp_path / "train.conll", "\n".join(sentences))
+    model = {"word_embeddings": {"size": 100}, "char_encoder": {}, "lstm": {"hidden_size": 128}}
+    path = make_config(epochs=1, batch_size=32, model=model)
+    done = command_beside("train", path, "--output-dir", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert largest < 2 * 2**20  # KiB
 
 
 # Several seeds
