@@ -4,7 +4,7 @@
     ├── ConfigError             a key, value or path in the configuration
     ├── DataError               a corpus, vectors or input file; carries file and line
     ├── ModelFileError          a file that is not a usable model or training state
-    ├── RunError                a run folder or output that cannot be written, a run that cannot go on
+    ├── RunError                a run folder or output not writable, a run that cannot go on
     └── MissingExtraError       an optional package that is not installed
 
 A message says where, what was found, what was expected and what to do. Everything
