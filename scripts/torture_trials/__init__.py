@@ -1,0 +1,1 @@
+"""The trials of ``scripts/torture``."""
