@@ -140,7 +140,7 @@ class CRF(TransitionScores):
         mask = checked_mask(emissions, mask, self.num_labels, labels=labels)
         if self.forbidden is None:
             return labels.new_ones(len(labels), dtype=torch.bool)
-        path = path_states(labels, mask, self.num_labels)
+        path = path_states(labels, None if mask is None else ~mask, self.num_labels)
         return ~self.forbidden[path[:, :-1], path[:, 1:]].any(1)
 
     # --- decoding -----------------------------------------------------------------------------

@@ -5,9 +5,7 @@ best over i of that of a path ending in i plus the score of i followed by j. It 
 ends to the middle at once, which halves the number of steps, and keeps scores only: on the way
 back the best predecessor of one state per sentence is quickly found again.
 
-On a CPU the steps are small and a call costs more than its work, so numpy does them (half the
-cost per call), except where there is enough work for torch's kernels. Both offer the same
-functions by the same names, so there is one code for both.
+For numpy and torch in one code see :mod:`bilstm_crf.model.crf_arrays`.
 """
 
 from typing import Any
@@ -17,13 +15,11 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from bilstm_crf.model.crf_arrays import Array, as_tensor, native
 from bilstm_crf.model.crf_lattice import Lattice
 
 LARGE_STEP = 6000
 """Above this many candidates per step torch's kernels beat numpy's on a CPU (measured)."""
-
-Array = Any
-"""A numpy array or a tensor."""
 
 
 def best_paths(
@@ -34,12 +30,9 @@ def best_paths(
     In the padding the path holds the boundary's state. Where no path is allowed the score is
     minus infinity and the path means nothing.
     """
-    scores, pairs = lattice.scores(), lattice.pairs
-    if scores.device.type != "cpu":
-        path, score = _best(torch, scores, pairs)
-        return path.T, score
-    path, score = _best(np, scores.numpy(), pairs.numpy())
-    return torch.from_numpy(path).T, torch.from_numpy(score)
+    xp, (scores, pairs) = native(lattice.scores(), lattice.pairs)
+    path, score = _best(xp, scores, pairs)
+    return as_tensor(path).T, as_tensor(score)
 
 
 def _best(xp: Any, scores: Array, pairs: Array) -> tuple[Array, Array]:
@@ -103,6 +96,7 @@ def _trace(xp: Any, best: Array, both: Array, first: Array, second: Array) -> Ar
     second_half = xp.zeros_like(at)
     second_half[batch:] = states
     for step in range(half - 1, 0, -1):
-        at = (into[at] + reached[step - 1]).argmax(1) + second_half
+        candidates = into.take(at, 0) if xp is np else into[at]  # the same, but faster
+        at = (candidates + reached[step - 1]).argmax(1) + second_half
         rows[step - 1] = at
     return (rows - second_half).reshape(half, 2, batch)

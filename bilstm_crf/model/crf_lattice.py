@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from bilstm_crf.model.crf_arrays import native
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -21,14 +23,14 @@ class Lattice:
     Attributes:
         emissions: scores of the labels at each token; anything in the padding.
         pairs: ``[i, j]`` scores state i followed by state j, in the working type.
-        mask: True at real tokens, or None when all are.
+        padding: True behind the sentence, or None when all tokens are real.
         restricted: whether single labels are forbidden (minus infinity in ``emissions``).
         constrained: whether pairs of labels are forbidden (minus infinity in ``pairs``).
     """
 
     emissions: Float[Tensor, "batch time labels"]
     pairs: Float[Tensor, "states states"]
-    mask: Bool[Tensor, "batch time"] | None
+    padding: Bool[Tensor, "batch time"] | None
     restricted: bool
     constrained: bool
 
@@ -41,13 +43,14 @@ class Lattice:
         """Score each state at each step, from before the first token to behind the last."""
         batch, time, labels = self.emissions.shape
         scores = self.pairs.new_full((time + 2, labels + 1, batch), -torch.inf)
-        scores[:: time + 1, labels] = 0.0  # the first step and the last
-        tokens = scores[1:-1, :labels]
-        tokens.copy_(self.emissions.permute(1, 2, 0))
-        if self.mask is not None:
-            padding = ~self.mask.T
-            tokens.masked_fill_(padding[:, None], -torch.inf)
-            scores[1:-1, labels].masked_fill_(padding, 0.0)
+        xp, (states, tokens) = native(scores, self.emissions)
+        states[:: time + 1, labels] = 0.0  # the first step and the last
+        tokens = tokens.swapaxes(0, 1).swapaxes(1, 2)  # (time, labels, batch)
+        if self.padding is not None:
+            _, (padding,) = native(self.padding)
+            tokens = xp.where(padding.T[:, None], -torch.inf, tokens)
+            states[1:-1, labels] = xp.where(padding.T, 0.0, -torch.inf)
+        states[1:-1, :labels] = tokens
         return scores
 
 
@@ -93,16 +96,17 @@ def build_lattice(
     pairs[labels, :labels] = start.detach()
     if forbidden is not None:
         pairs.masked_fill_(forbidden, -torch.inf)
-    return Lattice(scores, pairs, mask, allowed is not None, forbidden is not None)
+    padding = None if mask is None else ~mask
+    return Lattice(scores, pairs, padding, allowed is not None, forbidden is not None)
 
 
 def path_states(
-    labels: Int[Tensor, "batch time"], mask: Bool[Tensor, "batch time"] | None, boundary: int
+    labels: Int[Tensor, "batch time"], padding: Bool[Tensor, "batch time"] | None, boundary: int
 ) -> Int[Tensor, "batch steps"]:
     """Return the states that label paths pass, both ends included."""
     states = labels.new_full((labels.shape[0], labels.shape[1] + 2), boundary)
     inner = states[:, 1:-1]
     inner.copy_(labels)
-    if mask is not None:
-        inner.masked_fill_(~mask, boundary)
+    if padding is not None:
+        inner.masked_fill_(padding, boundary)
     return states

@@ -48,12 +48,13 @@ def path_score(
     pairs = torch.cat(rows).to(dtype)
     if forbidden is not None:
         pairs = pairs.masked_fill(forbidden, -torch.inf)
-    path = path_states(labels, mask, states - 1)
-    if mask is not None:
-        labels = labels.masked_fill(~mask, 0)
+    padding = None if mask is None else ~mask
+    path = path_states(labels, padding, states - 1)
+    if padding is not None:
+        labels = labels.masked_fill(padding, 0)
     tokens = emissions.gather(2, labels[:, :, None])[:, :, 0]
-    if mask is not None:
-        tokens = tokens.masked_fill(~mask, 0.0)
+    if padding is not None:
+        tokens = tokens.masked_fill(padding, 0.0)
     used = pairs.take(path[:, :-1] * states + path[:, 1:])
     return (tokens.sum(1, dtype=dtype) + used.sum(1)).to(emissions.dtype)
 
@@ -112,15 +113,15 @@ class _Path:
     """
 
     def __init__(self, lattice: Lattice, labels: Int[Tensor, "batch time"]):
-        states = path_states(labels, lattice.mask, lattice.boundary)
-        if lattice.mask is not None:
-            labels = labels.masked_fill(~lattice.mask, 0)
-        self.mask = lattice.mask
+        self.padding = lattice.padding
+        states = path_states(labels, self.padding, lattice.boundary)
+        if self.padding is not None:
+            labels = labels.masked_fill(self.padding, 0)
         self.tokens = labels[:, :, None]  # (batch, time, 1)
         self.pairs = states[:, :-1] * len(lattice.pairs) + states[:, 1:]  # (batch, time + 1)
         tokens = lattice.emissions.gather(2, self.tokens)[:, :, 0]
-        if lattice.mask is not None:
-            tokens = tokens.masked_fill(~lattice.mask, 0.0)
+        if self.padding is not None:
+            tokens = tokens.masked_fill(self.padding, 0.0)
         self.score = lattice.pairs.take(self.pairs).sum(1)
         self.score += tokens.sum(1, dtype=self.score.dtype)
 
@@ -134,8 +135,7 @@ class _Path:
         columns = weights[:, None]
         used = columns.expand_as(self.pairs).reshape(-1)
         pairs.view(-1).scatter_add_(0, self.pairs.reshape(-1), used)
-        columns = columns.to(emissions.dtype)
-        columns = (
-            columns.expand(self.tokens.shape[:2]) if self.mask is None else columns * self.mask
-        )
+        columns = columns.to(emissions.dtype).expand(self.tokens.shape[:2])
+        if self.padding is not None:
+            columns = columns.masked_fill(self.padding, 0.0)
         emissions.scatter_add_(2, self.tokens, columns[:, :, None])

@@ -73,10 +73,10 @@ def weight_messages(lattice: Lattice) -> WeightMessages | None:
     small ones fall out of the format; :func:`_is_exact` then looks at what came out.
     """
     budget = math.log(torch.finfo(lattice.pairs.dtype).max) / 4
-    emissions, mask = lattice.emissions, lattice.mask
+    emissions, padding = lattice.emissions, lattice.padding
     swing = _swing(lattice, emissions)
-    if not swing <= budget and mask is not None:  # it may be the padding only
-        emissions = emissions.masked_fill(~mask[:, :, None], 0.0)
+    if not swing <= budget and padding is not None:  # it may be that of the padding only
+        emissions = emissions.masked_fill(padding[:, :, None], 0.0)
         swing = _swing(lattice, emissions)
     if not swing <= budget:  # as well when a score is infinite or not a number
         return None
@@ -110,15 +110,15 @@ def _token_weights(
 ) -> Float[Tensor, "steps 2 batch states"]:
     """Return the states' own weights at each step, for alpha and, last step first, for gamma."""
     weights = emissions.exp()
-    if lattice.mask is not None:
-        weights *= lattice.mask[:, :, None]
+    if lattice.padding is not None:
+        weights.masked_fill_(lattice.padding[:, :, None], 0.0)
     batch, time, labels = weights.shape
     tokens = lattice.pairs.new_zeros(time + 2, 2, batch, labels + 1)
     forward = tokens[:, 0]
     forward[:: time + 1, :, labels] = 1.0  # the first step and the last
     forward[1:-1, :, :labels] = weights.transpose(0, 1)
-    if lattice.mask is not None:
-        forward[1:-1, :, labels] = ~lattice.mask.T
+    if lattice.padding is not None:
+        forward[1:-1, :, labels] = lattice.padding.T
     tokens[:, 1] = forward.flip(0)
     return tokens
 
