@@ -87,7 +87,8 @@ def _found(values: Any, path: KeyPath, said: list[str]) -> str:
             values = values[part]
         except (KeyError, IndexError, TypeError):
             return ""
-    if any(known in text for text in said for known in ("found", "unknown key", repr(values))):
+    known = repr(values) if isinstance(values, str) else "found"
+    if any(word in text for text in said for word in ("found", "unknown key", "quotes", known)):
         return ""
     if isinstance(values, dict):
         return ", found a section" if "should be" in said[0] else ""

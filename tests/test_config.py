@@ -53,6 +53,7 @@ def test_whole_numbers(write: Any) -> None:
         ("optimizer", "{learning_rate: '0,01'}", "found '0,01'"),
         ("optimizer", "{learning_rate: true}", "true and false have no meaning here, found true"),
         ("optimizer", "{learning_rate: -1}", "should be greater than 0, found -1"),
+        ("optimizer", "{learning_rate: 0}", "should be greater than 0, found 0"),
         ("clip", ".inf", "clip: should be a valid number"),
         ("clip", "nan", "clip: should be a finite number, found 'nan'"),
         ("epochs", "2.5", "epochs: should be a valid integer"),

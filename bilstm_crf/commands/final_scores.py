@@ -60,18 +60,24 @@ def score_best_model(
             "weights_sha256": best.weights_hash(),
         },
     )
-    try:
-        page = write_run_report(folder.path, Tagger(best, str(device)))
-    except BilstmCrfError as error:
-        logger.warning("no report page: %s", error)
-    else:
-        logger.info("report: %s", page)
+    if scores:
+        _write_page(folder, Tagger(best, str(device)))
     folder.state.unlink(missing_ok=True)
     for name, result in scores.items():
         numbers = f"P {100 * result.precision:.2f} R {100 * result.recall:.2f}"
         say(f"{name} F1 {100 * result.f1:.2f} ({numbers}, {result.support} entities)")
     say(f"model: {folder.model}")
     return scores["dev"].f1 if "dev" in scores else None
+
+
+def _write_page(folder: RunFolder, tagger: Tagger) -> None:
+    """Write the report for people; the run is good without it."""
+    try:
+        page = write_run_report(folder.path, tagger)
+    except BilstmCrfError as error:
+        logger.warning("no report page: %s", error)
+    else:
+        logger.info("report: %s", page)
 
 
 def _score(

@@ -186,7 +186,7 @@ def _metrics(event: EpochDone) -> dict[str, object]:
     dev = event.dev
     return {
         "epoch": event.epoch,
-        "train_loss": event.train_loss,
+        "train_loss": _loss(event),
         "dev": None
         if dev is None
         else {"precision": dev.precision, "recall": dev.recall, "f1": dev.f1},
@@ -196,6 +196,11 @@ def _metrics(event: EpochDone) -> dict[str, object]:
     }
 
 
+def _loss(event: EpochDone) -> float:
+    # Where only one label path exists its loss is 0, by rounding perhaps a little less.
+    return max(0.0, event.train_loss)
+
+
 def _epoch_line(event: EpochDone, epochs: int) -> str:
     dev = event.dev
     shown = "" if dev is None else (
@@ -203,6 +208,6 @@ def _epoch_line(event: EpochDone, epochs: int) -> str:
     )  # fmt: skip
     best = " *" if event.is_best and dev is not None else ""
     return (
-        f"epoch {event.epoch}/{epochs}: loss {event.train_loss:.4f}{shown}, "
+        f"epoch {event.epoch}/{epochs}: loss {_loss(event):.4f}{shown}, "
         f"{event.tokens_per_second:,.0f} tokens/s, {event.seconds:.1f} s{best}"
     )
