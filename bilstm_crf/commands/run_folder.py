@@ -218,8 +218,10 @@ def _lock_file(file: IO[str]) -> bool:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError as error:  # some network file systems know no locks
+        logger.warning("%s: cannot be locked (%s)", file.name, error.strerror)
     return True
 
 

@@ -79,7 +79,7 @@ def train_command(
 ) -> None:
     """Do what ``bilstm-crf train`` was asked for; see its help."""
     if resume_run is not None:
-        if config_path is not None or overrides or seeds > 1 or output_dir is not None:
+        if config_path or overrides or seeds > 1 or output_dir or overwrite:
             raise ConfigError("--resume takes the run's own configuration; give nothing beside it")
         resume(resume_run, device=device)
         return

@@ -159,6 +159,19 @@ def test_the_lock_goes_with_the_folder(tmp_path: Path) -> None:
         second.open_new(overwrite=False)
 
 
+def test_a_file_system_without_locks_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(file: Any, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with RunFolder(tmp_path / "run") as folder:
+        folder.open_new(overwrite=False)
+        folder.write_text("a.txt", "written")
+    assert "cannot be locked (No locks available)" in caplog.text
+
+
 # A disk that is full
 
 
