@@ -1,6 +1,9 @@
 """Row-wise optimizers against torch's own, which update whole tables."""
 
 import copy
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 import torch
@@ -11,10 +14,9 @@ from bilstm_crf.training.optimizers import (
     AdamWSection,
     Optimizer,
     OptimizerSection,
-    RowAdam,
-    RowSGD,
     SGDSection,
 )
+from bilstm_crf.training.row_optimizers import RowAdam, RowSGD
 
 SECTIONS: list[OptimizerSection] = [
     AdamWSection(learning_rate=0.01, weight_decay=0.1),
@@ -86,6 +88,14 @@ def test_rows_without_gradient_stand_still(section: OptimizerSection) -> None:
     assert moved.tolist() == [False, True, False, False, True, False]
 
 
+def torch_twin(section: OptimizerSection, weights: list[nn.Parameter], decay: float) -> Any:
+    """Return torch's optimizer of the same kind."""
+    rate = section.learning_rate
+    if isinstance(section, SGDSection):
+        return torch.optim.SGD(weights, rate, section.momentum, weight_decay=decay)
+    return torch.optim.AdamW(weights, rate, section.betas, weight_decay=decay)
+
+
 @pytest.mark.parametrize("clip", [None, 0.5, 1e6])
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.type)
 def test_equals_torch_on_a_dense_twin_if_all_rows_move(
@@ -96,8 +106,8 @@ def test_equals_torch_on_a_dense_twin_if_all_rows_move(
     twin = copy.deepcopy(network)
     twin.sparse = False
     optimizer = Optimizer(section, network, clip=clip)
-    dense = section.build_dense(list(twin.linear.parameters()))
-    table = section.model_copy(update={"weight_decay": 0.0}).build_dense([twin.weight])
+    dense = torch_twin(section, list(twin.linear.parameters()), section.weight_decay)
+    table = torch_twin(section, [twin.weight], decay=0.0)
     for factor in (1.0, 0.5, 0.25):
         rows = torch.cat([torch.arange(6), torch.randint(6, (4,))])  # some of them twice
         optimizer.zero_grad()
@@ -112,6 +122,21 @@ def test_equals_torch_on_a_dense_twin_if_all_rows_move(
         optimizer.step(factor)
         for mine, expected in zip(network.parameters(), twin.parameters(), strict=True):
             torch.testing.assert_close(mine, expected)
+
+
+def test_torch_leaves_its_compiler_where_it_is() -> None:
+    code = """
+import sys
+import torch
+from bilstm_crf.training.optimizers import AdamWSection, Optimizer
+network = torch.nn.Linear(2, 2)
+optimizer = Optimizer(AdamWSection(), network, clip=1.0)
+network(torch.ones(1, 2)).sum().backward()
+optimizer.step(1.0)
+print("torch._dynamo" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.type)
