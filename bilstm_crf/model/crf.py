@@ -167,7 +167,6 @@ class CRF(TransitionScores):
         """Return the best path of each sentence, 0 in the padding, and its score."""
         lattice = self._decoding_lattice(emissions, mask, allowed, biased=True)
         paths, scores = best_paths(lattice)
-        paths = paths.masked_fill(paths == lattice.boundary, 0)
         return paths, scores.to(lattice.emissions.dtype)
 
     @torch.no_grad()

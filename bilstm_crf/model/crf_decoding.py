@@ -27,8 +27,8 @@ def best_paths(
 ) -> tuple[Int64[Tensor, "batch time"], Float[Tensor, " batch"]]:
     """Return the best path of each sentence and its score.
 
-    In the padding the path holds the boundary's state. Where no path is allowed the score is
-    minus infinity and the path means nothing.
+    In the padding a path holds 0. Where no path is allowed the score is minus infinity and the
+    path means nothing.
     """
     xp, (scores, pairs) = native(lattice.scores(), lattice.pairs)
     path, score = _best(xp, scores, pairs)
@@ -36,13 +36,20 @@ def best_paths(
 
 
 def _best(xp: Any, scores: Array, pairs: Array) -> tuple[Array, Array]:
-    """Return paths (time, batch) and their scores, by the functions of module ``xp``."""
+    """Return paths (time, batch) and their scores, by the functions of module ``xp``.
+
+    Args:
+        xp: the module of the arrays.
+        scores: of the states at each step (steps, states, batch).
+        pairs: of state i followed by state j (states, states).
+    """
     steps = len(scores)
     if steps % 2:  # two halves of the same length; staying in the boundary is free
         scores = xp.concatenate([scores, scores[-1:]])
     half = len(scores) // 2
     # Step k of the halves: k steps from the first, and k steps back from the last.
-    own = xp.stack([scores[:half], xp.flip(scores[half:], (0,))], 1)
+    own = xp.empty_like(scores).reshape(half, 2, *scores.shape[1:])
+    own[:, 0], own[:, 1] = scores[:half], xp.flip(scores[half:], (0,))
     both = xp.stack([pairs, pairs.T])  # (2, from, to)
     best = _sweep(xp, own, both[:, :, :, None])  # (half, 2, states, batch)
     # The halves meet between their last steps: (from * to, batch).
@@ -50,8 +57,9 @@ def _best(xp: Any, scores: Array, pairs: Array) -> tuple[Array, Array]:
     meeting = meeting.reshape(len(pairs) ** 2, meeting.shape[2])
     index = xp.argmax(meeting, 0)
     states = _trace(xp, best, both, index // len(pairs), index % len(pairs))
-    path = xp.concatenate([states[:, 0], xp.flip(states[:, 1], (0,))])
-    return path[1 : steps - 1], xp.amax(meeting, 0)
+    path = xp.concatenate([states[:, 0], xp.flip(states[:, 1], (0,))])[1 : steps - 1]
+    boundary = len(pairs) - 1
+    return xp.where(path == boundary, 0, path), xp.amax(meeting, 0)
 
 
 def _sweep(xp: Any, own: Array, pairs: Array) -> Array:
