@@ -7,11 +7,11 @@ value of 1. What that could lose, and how it is noticed, is told at :func:`weigh
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from bilstm_crf.model.crf_arrays import as_tensor, native
 from bilstm_crf.model.crf_lattice import Lattice
 
 
@@ -45,10 +45,8 @@ class WeightMessages:
         # all steps and sentences together that is one matrix product.
         before = (self.alpha * share)[:-1].flip(0).view(-1, states)
         after = self.gamma_backward[:-1].reshape(-1, states)
-        if before.device.type == "cpu":  # numpy's product is up to twice as fast (measured)
-            product = torch.from_numpy(before.numpy().T @ after.numpy())
-        else:
-            product = before.T @ after
+        xp, (before, after) = native(before, after)
+        product = as_tensor(xp.matmul(before.T, after))
         return joint.mul_(share), product.mul_(self.pairs)
 
     def log_beta(self) -> Float[Tensor, "steps batch states"]:
@@ -140,22 +138,17 @@ def _sweep(
     carried = torch.empty_like(tokens)
     carried[0] = 1.0
     both = torch.stack([pairs, pairs.T])
-    message = tokens[0].clone()
-    matmul, multiply, arrays = torch.bmm, torch.mul, (tokens, carried, both, message)
-    if tokens.device.type == "cpu":  # the same two operations at half the cost of a call
-        matmul, multiply, arrays = np.matmul, np.multiply, [array.numpy() for array in arrays]
-    own, before, weights, state = arrays
+    xp, (own, before, weights, message) = native(tokens, carried, both, tokens[0].clone())
     # Smaller values come only from sentences without an allowed path, or are found out later.
     smallest = math.exp(-budget)
     factors = []
     for step in range(1, len(own)):
-        into = before[step]
-        matmul(state, weights, out=into)
+        here = before[step]
+        xp.matmul(message, weights, out=here)
         if step % stride == 0:
-            factor = carried[step].amax(2, keepdim=True).clamp_min_(smallest)
-            tokens[step].div_(factor)
-            factors.append(factor)
-        multiply(into, own[step], out=state)
+            factors.append(carried[step].amax(2, keepdim=True).clamp_min_(smallest))
+            tokens[step].div_(factors[-1])
+        xp.multiply(here, own[step], out=message)
     if not factors:
         return carried, tokens.new_zeros(tokens.shape[2])
     return carried, torch.stack(factors)[:, 0, :, 0].log().sum(0)
