@@ -6,6 +6,7 @@ brought up to date when that happens or when it is read: the same numbers, witho
 the table at each step.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -51,7 +52,7 @@ class WeightAverage:
         """Take the new weights into the means."""
         self._steps += 1
         decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
-        self._log_decay += float(torch.tensor(decay, dtype=torch.float64).log())
+        self._log_decay += math.log(decay)
         with torch.no_grad():
             torch._foreach_lerp_(self._dense_means, self._dense, 1 - decay)
 
@@ -77,9 +78,10 @@ class WeightAverage:
         table, mean = self._tables[number], self._table_means[number]
         since = self._row_log_decay[number]
         with torch.no_grad():
-            kept = (self._log_decay - since[rows]).exp().to(mean.dtype)[:, None]
-            mean[rows] = torch.lerp(table[rows], mean[rows], kept)
-            since[rows] = self._log_decay
+            kept = (self._log_decay - since.index_select(0, rows)).exp().to(mean.dtype)[:, None]
+            old, now = mean.index_select(0, rows), table.index_select(0, rows)
+            mean.index_copy_(0, rows, torch.lerp(now, old, kept))
+            since.index_fill_(0, rows, self._log_decay)
 
     def state_dict(self) -> dict[str, Any]:
         return {

@@ -1,11 +1,9 @@
 """The training loop: a generator of what happened, which knows no file and no screen."""
 
-import logging
 import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,65 +19,18 @@ from bilstm_crf.evaluation.metrics import EntityScores
 from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.training.averaging import WeightAverage
 from bilstm_crf.training.early_stopping import EarlyStopping
+from bilstm_crf.training.events import EpochDone, StepDone, Stopped
 from bilstm_crf.training.optimizers import Optimizer
+from bilstm_crf.training.precision import trains_in_bf16
 from bilstm_crf.training.processes import Processes
 from bilstm_crf.training.random_state import load_random_state, random_state
 from bilstm_crf.training.schedules import Schedule
 from bilstm_crf.training.settings import TrainingSection
 
-logger = logging.getLogger(__name__)
+__all__ = ["EpochDone", "StepDone", "Stopped", "Trainer"]
 
 _LOSSES_KEPT_ON_GPU = 50
 """Steps between two looks at the losses on a GPU; each look waits for the device."""
-
-
-@dataclass(frozen=True)
-class StepDone:
-    """One optimizer step.
-
-    Attributes:
-        epoch: counted from 1.
-        step: step in the epoch, counted from 1.
-        steps: steps of the epoch.
-        loss: mean loss a sentence over the epoch so far.
-        tokens: tokens seen in the epoch so far.
-        seconds: time of the epoch so far.
-    """
-
-    epoch: int
-    step: int
-    steps: int
-    loss: float
-    tokens: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class EpochDone:
-    """One pass over the training data, and the dev scores after it.
-
-    Attributes:
-        epoch: counted from 1.
-        train_loss: mean negative log likelihood a sentence.
-        dev: entity scores on dev, or None without dev data.
-        learning_rate: as it was at the end.
-        tokens_per_second: training tokens; the time on dev does not count.
-        seconds: training and dev together.
-        is_best: whether dev F1 is the best so far (the first of equals), or dev cannot tell
-            because there is none or it holds no entities.
-    """
-
-    epoch: int
-    train_loss: float
-    dev: EntityScores | None
-    learning_rate: float
-    tokens_per_second: float
-    seconds: float
-    is_best: bool
-
-
-class Stopped(Exception):
-    """Raised at a step's end when a stop was asked for."""
 
 
 class Trainer:
@@ -110,6 +61,7 @@ class Trainer:
         self._corpus, self._forms, self._evaluate = corpus, forms, evaluate
         self._seed, self._processes = seed, processes
         self._device = next(network.parameters()).device
+        self._bf16 = trains_in_bf16(section.precision, self._device)
         self._optimizer = Optimizer(section.optimizer, network, clip=section.clip)
         self._schedule = Schedule(section.schedule, section.epochs)
         self._stopping = EarlyStopping(section.patience)
@@ -208,10 +160,8 @@ class Trainer:
         return make_batch(self._corpus, self._forms, sentences).to(self._device)
 
     def _loss(self, batch: Batch) -> Tensor:
-        if self._section.precision == "bf16":
-            with torch.autocast(self._device.type, torch.bfloat16):
-                return self.network.loss(batch).sum()
-        return self.network.loss(batch).sum()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
+            return self.network.loss(batch).sum()
 
     def _count(self, pending: list[tuple[NDArray[np.int64], Tensor]]) -> None:
         losses = torch.stack([sums[0] for _, sums in pending]).tolist()
