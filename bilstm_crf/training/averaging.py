@@ -46,7 +46,7 @@ class WeightAverage:
         """Bring the means of the rows about to change up to date with their old values."""
         for number, table in enumerate(self._tables):
             if table.grad is not None:
-                self._catch_up(number, table.grad.coalesce().indices()[0])
+                self._catch_up(number, table.grad._indices()[0])
 
     def after_step(self) -> None:
         """Take the new weights into the means."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from bilstm_crf.section import Section, chosen_by_type
 from bilstm_crf.training.dense_optimizers import DenseAdamW, DenseOptimizer, DenseSGD
-from bilstm_crf.training.row_optimizers import RowAdam, RowOptimizer, RowSGD
+from bilstm_crf.training.row_optimizers import RowAdam, RowGradients, RowOptimizer, RowSGD
 
 
 class AdamWSection(Section):
@@ -91,13 +91,14 @@ class Optimizer:
     def step(self, factor: float) -> None:
         """Make one step with ``factor`` times the learning rate."""
         rate = self.learning_rate * factor
-        for table in self.tables:
-            if table.grad is not None:
-                table.grad = table.grad.coalesce()
-        divisor = None if self._clip is None else self._excess(self._clip)
+        tables = [
+            None if (gradient := table.grad) is None else RowGradients.of(gradient)
+            for table in self.tables
+        ]
+        divisor = None if self._clip is None else self._excess(self._clip, tables)
         self._dense.step(rate, divisor)
-        for rows in self._rows:
-            rows.step(rate, divisor)
+        for rows, gradients in zip(self._rows, tables, strict=True):
+            rows.step(rate, gradients, divisor)
 
     @property
     def tables(self) -> list[nn.Parameter]:
@@ -108,10 +109,10 @@ class Optimizer:
         """Return the gradients of the dense weights, in a fixed order."""
         return [p.grad for p in self.dense_weights if p.grad is not None]
 
-    def _excess(self, largest: float) -> Tensor | None:
+    def _excess(self, largest: float, tables: list[RowGradients | None]) -> Tensor | None:
         """Return how many times too large the gradient is; None if it is surely not."""
-        rows = [table.grad.values() for table in self.tables if table.grad is not None]
-        gradients = [*self.dense_gradients(), *rows]
+        sums = [gradients.sums for gradients in tables if gradients is not None]
+        gradients = [*self.dense_gradients(), *sums]
         norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
         if norm.device.type == "cpu" and float(norm) <= largest:
             return None

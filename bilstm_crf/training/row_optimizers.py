@@ -5,17 +5,47 @@ table would cost more than the LSTM.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class RowGradients:
+    """The gradient of a table's rows, summed where a row was used several times.
+
+    A row may still stand here several times, each time with its whole sum: how many distinct
+    rows there are is nobody's business, and on a GPU would have to be waited for.
+
+    Attributes:
+        rows: the rows, in order.
+        sums: the sum of each distinct row, then zeros.
+        sum_of_row: which of the sums is that of each row.
+    """
+
+    rows: Int64[Tensor, "n"]
+    sums: Float[Tensor, "n size"]
+    sum_of_row: Int64[Tensor, "n"]
+
+    @classmethod
+    def of(cls, gradient: Tensor) -> "RowGradients":
+        """Take a sparse gradient apart."""
+        rows, order = gradient._indices()[0].sort()
+        is_new = torch.ones_like(rows)
+        is_new[1:] = rows[1:] != rows[:-1]
+        number = is_new.cumsum(0) - 1
+        values = gradient._values().index_select(0, order)
+        return cls(rows, torch.zeros_like(values).index_add_(0, number, values), number)
 
 
 class RowOptimizer(ABC):
     """Updates only the rows of a table that have a gradient.
 
     Args:
-        weight: (rows, size) the table; its gradient is sparse and coalesced.
+        weight: (rows, size) the table; its gradient is sparse.
         num_means: running means kept for each weight.
     """
 
@@ -29,25 +59,27 @@ class RowOptimizer(ABC):
     def advance(self, means: Tensor, gradient: Tensor, rate: float) -> Tensor:
         """Renew the (n, num_means, size) means of n rows in place; return their (n, size) step."""
 
-    def step(self, rate: float, divisor: Tensor | None = None) -> None:
+    def step(
+        self, rate: float, gradients: RowGradients | None, divisor: Tensor | None = None
+    ) -> None:
         """Make a step.
 
         Args:
             rate: the learning rate.
-            divisor: number by which the gradient is divided first, on the table's device.
+            gradients: those of the touched rows, if there are any.
+            divisor: number by which they are divided first, on the table's device.
         """
         self.steps += 1
-        gradient = self.weight.grad
-        if gradient is None:
+        if gradients is None:
             return
-        rows, values = gradient.indices()[0], gradient.values()
+        rows, sums = gradients.rows, gradients.sums
         with torch.no_grad():
             if divisor is not None:
-                values = values / divisor
+                sums = sums / divisor
             means = self.means.index_select(0, rows)
-            step = self.advance(means, values, rate)
+            step = self.advance(means, sums.index_select(0, gradients.sum_of_row), rate)
+            # A row that stands here twice is written twice, with the same numbers.
             self.means.index_copy_(0, rows, means)
-            # Faster than index_add_, since the rows are distinct.
             self.weight.index_copy_(0, rows, self.weight.index_select(0, rows).sub_(step))
 
     def state_dict(self) -> dict[str, Any]:
