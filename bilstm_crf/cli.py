@@ -246,9 +246,12 @@ def predict(
     threads: ThreadsOption = None,
 ) -> None:
     """Label files or a stream; token lines keep their lines, text and JSON get offsets."""
-    from bilstm_crf.commands.predict import PredictOptions, predict_command
+    from bilstm_crf.commands.numpy_setup import set_up_numpy
 
-    _set_threads(threads)
+    set_up_numpy()
+    from bilstm_crf.commands.predict import predict_command
+    from bilstm_crf.commands.predict_options import PredictOptions
+
     options = PredictOptions(
         input_format=input_format,
         output_format=output_format,
@@ -261,6 +264,7 @@ def predict(
         overrides=set_ or [],
         batch_size=batch_size,
         device=device,
+        threads=threads,
     )
     predict_command(model, inputs or [], output, options)
 

@@ -3,35 +3,16 @@
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bilstm_crf.corpus.encoding import EncodedCorpus
 from bilstm_crf.corpus.forms import FormTable
-from bilstm_crf.model.inference import FlatSentences, InferenceNetwork
+from bilstm_crf.model.flat_sentences import FlatSentences
+from bilstm_crf.model.inference import InferenceNetwork
 from bilstm_crf.model.tagger import TaggerNetwork
 
 WINDOW_TOKENS = 100_000
 """Tokens whose word forms are encoded, and whose sentences are sorted by length, together."""
-
-
-def label_ids(
-    inference: InferenceNetwork, inputs: Tensor, sentences: FlatSentences
-) -> NDArray[np.int64]:
-    """Return the label id of each token, sentence by sentence.
-
-    Args:
-        inference: the network.
-        inputs: rows from ``inference.form_inputs``.
-        sentences: their rows index ``inputs``.
-    """
-    labels = np.zeros(int(sentences.starts[-1]), dtype=np.int64)
-    with torch.inference_mode():
-        for batch in inference.emissions(inputs, sentences):
-            paths, _ = inference.head.viterbi_paths(batch.emissions, batch.mask)
-            labels[batch.tokens] = paths[batch.mask].cpu().numpy()
-    return labels
 
 
 def decode_corpus(
@@ -56,7 +37,7 @@ def decode_corpus(
             starts=corpus.starts[first : last + 1] - begin,
             columns={name: ids[begin:end] for name, (_, ids) in corpus.features.items()},
         )
-        labels = label_ids(inference, inference.form_inputs(forms, distinct), sentences)
+        labels = inference.label_ids(inference.form_inputs(forms, distinct), sentences)
         paths.extend(np.split(labels, sentences.starts[1:-1]))
     network.train(was_training)
     return paths

@@ -29,6 +29,7 @@ class Packing:
         reverse: (slots,) slot of the token at the same distance from the other end.
         padded: (batch, time) slot of each token; in the padding 0.
         mask: (batch, time) True at tokens.
+        token_slots: (tokens,) the slots that are not too many, in their order.
     """
 
     sizes: IntArray
@@ -37,6 +38,7 @@ class Packing:
     reverse: IntArray
     padded: IntArray
     mask: NDArray[np.bool_]
+    token_slots: IntArray
 
     @property
     def num_slots(self) -> int:
@@ -72,4 +74,5 @@ def pack(lengths: IntArray) -> Packing:
         reverse=reverse,
         padded=np.where(mask, padded, 0),
         mask=mask,
+        token_slots=np.flatnonzero(~past_end & (columns < len(lengths))),
     )

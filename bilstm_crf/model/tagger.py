@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int, Int64
 from pydantic import Field
 from torch import Tensor, nn
 
 from bilstm_crf.corpus.batches import Batch
 from bilstm_crf.model.char_encoders import CharCNNSection, CharEncoderSection
+from bilstm_crf.model.column_names import column_module
 from bilstm_crf.model.crf import CRF, CRFSection
 from bilstm_crf.model.dropout import LockedDropout
 from bilstm_crf.model.form_embeddings import FormEmbeddings, FormEmbeddingsSection
@@ -143,10 +144,28 @@ class TaggerNetwork(nn.Module):
 
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
-        parts = [look_up(batch.index, self.encode_forms(batch))]
-        parts += [look_up(batch.columns[name], self.column_table(name)) for name in self.columns]
+        forms = self.encode_forms(batch)
+        return self.token_emissions(forms, batch.index, batch.lengths, batch.columns)
+
+    def token_emissions(
+        self,
+        forms: Float[Tensor, "forms size"],
+        index: Int[Tensor, "batch time"],
+        lengths: Int64[Tensor, " batch"],
+        columns: Mapping[str, Tensor],
+    ) -> Float[Tensor, "batch time labels"]:
+        """Return the score of each label for each token, in float32.
+
+        Args:
+            forms: vectors of word forms.
+            index: which of them each token is.
+            lengths: tokens of each sentence.
+            columns: value ids of the extra columns by name, each (batch, time).
+        """
+        parts = [look_up(index, forms)]
+        parts += [look_up(columns[name], self.column_table(name)) for name in self.columns]
         inputs = side_by_side(parts) if self.columns else parts[0]
-        states = self.output_dropout(self.lstm(self.input_dropout(inputs), batch.lengths))
+        states = self.output_dropout(self.lstm(self.input_dropout(inputs), lengths))
         return project(self.projection, states).float()
 
     def loss(self, batch: Batch) -> Float[Tensor, "batch"]:
@@ -163,12 +182,6 @@ class TaggerNetwork(nn.Module):
         """Return the best label path of each sentence, 0 in the padding."""
         paths, _ = self.head.viterbi_paths(self.emissions(batch), batch.mask)
         return paths
-
-
-def column_module(column: str) -> str:
-    """Return the name of an extra column's table among the modules."""
-    # nn.ModuleDict refuses dots and names of its own methods.
-    return "column " + column.replace("_", "__").replace(".", "_dot")
 
 
 def _dropout(kind: str, probability: float) -> nn.Module:

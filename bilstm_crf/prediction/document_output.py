@@ -8,7 +8,7 @@ from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.writers import WRITERS
 from bilstm_crf.evaluation.markup import MarkedText, mark_up_html
 from bilstm_crf.prediction.documents import LabelledDocument
-from bilstm_crf.prediction.predictor import Prediction
+from bilstm_crf.prediction.labeller import Prediction
 
 _DIGITS = 6
 """Decimals of a probability."""

@@ -11,7 +11,7 @@ from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.sentence_text import text_and_offsets
 from bilstm_crf.errors import DataError
-from bilstm_crf.prediction.predictor import Prediction
+from bilstm_crf.prediction.labeller import Prediction
 from bilstm_crf.prediction.token_lines import BYTE_ORDER_MARK, TokenLineReader, wrong_byte
 
 Cutter = Callable[[str], list[Sentence]]

@@ -26,7 +26,8 @@ from bilstm_crf.corpus.forms import FEATURE_KINDS, FEATURE_ROWS
 from bilstm_crf.corpus.labels import SCHEMES, allowed_transitions
 from bilstm_crf.errors import MissingExtraError, RunError
 from bilstm_crf.model.char_encoders import CharCNNSection
-from bilstm_crf.model.tagger import TaggerNetwork, column_module
+from bilstm_crf.model.column_names import column_module
+from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.prediction import standalone_predictor
 from bilstm_crf.prediction.model_file import TrainedModel
 from bilstm_crf.prediction.packed_strings import pack_strings

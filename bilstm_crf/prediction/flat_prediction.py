@@ -1,21 +1,18 @@
 """From tokens in one flat list to label ids in one flat array, and what else is asked of them."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from bilstm_crf.corpus.forms import FormTable
 from bilstm_crf.corpus.sentence import Span
-from bilstm_crf.model.decoding import label_ids
-from bilstm_crf.model.inference import EmissionBatch, FlatSentences, InferenceNetwork
+from bilstm_crf.model.flat_sentences import FlatSentences
 from bilstm_crf.prediction.form_cache import FormCache
-from bilstm_crf.prediction.label_runs import LabelRuns
-from bilstm_crf.prediction.posterior import EntityPatterns, TemperedHead
 from bilstm_crf.prediction.questions import Questions
 
 logger = logging.getLogger(__name__)
@@ -24,6 +21,23 @@ IntArray = NDArray[np.int64]
 
 LONGEST_SENTENCE = 20_000
 """Longer sentences are decoded in pieces of this many tokens, so that memory stays bounded."""
+
+
+class Engine(Protocol):
+    """A network that labels sentences; its tables are numpy's or torch's."""
+
+    @property
+    def input_size(self) -> int:
+        """Numbers in a row of form inputs."""
+
+    def new_inputs(self, rows: int) -> Any:
+        """Return memory for form inputs."""
+
+    def form_inputs(self, forms: FormTable, numbers: NDArray[np.integer], *, out: Any) -> Any:
+        """Write what the network keeps of some word forms."""
+
+    def label_ids(self, inputs: Any, sentences: FlatSentences) -> IntArray:
+        """Return the best label id of each token."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +63,22 @@ class FlatPrediction:
     k_best: list[list[tuple[list[int], float]]] | None = None
 
 
+Answer = Callable[[Any, FlatSentences, Questions], FlatPrediction]
+"""Labels sentences and answers questions; the first argument is a table of form inputs."""
+
+
 class FlatPredictor:
     """Predicts flat lists of tokens. Any number of threads may use it at once.
 
     Args:
-        inference: the network.
-        cache: encoded forms.
-        runs: reads label ids.
-        patterns: how entities are written in labels.
-        tempered: the head, for probabilities.
+        engine: the network.
+        new_table: gives an empty table of forms.
+        answer: for questions beside the labels.
     """
 
-    def __init__(
-        self,
-        inference: InferenceNetwork,
-        cache: FormCache,
-        runs: LabelRuns,
-        patterns: EntityPatterns,
-        tempered: TemperedHead,
-    ):
-        self._inference, self._cache, self._runs = inference, cache, runs
-        self._patterns, self._tempered = patterns, tempered
+    def __init__(self, engine: Engine, new_table: Callable[[], FormTable], answer: Answer):
+        self._engine, self._answer = engine, answer
+        self._cache = FormCache(engine, new_table)
 
     def predict(
         self,
@@ -89,125 +98,20 @@ class FlatPredictor:
         Raises:
             UnicodeDecodeError: a token given as bytes is not UTF-8.
         """
-        inputs, rows = self._cache.look_up(tokens)
-        starts = _cut_long(starts)
-        sentences = FlatSentences(rows, starts, columns)
-        if not questions:
-            return FlatPrediction(label_ids(self._inference, inputs, sentences), starts)
-        return self._answer(inputs, sentences, questions)
+        inputs, sentences = self.look_up(tokens, _cut_long(starts), columns)
+        if questions:
+            return self._answer(inputs, sentences, questions)
+        return FlatPrediction(self._engine.label_ids(inputs, sentences), sentences.starts)
 
-    def emissions(
+    def look_up(
         self,
-        tokens: Sequence[str],
+        tokens: Sequence[str] | Sequence[bytes],
         starts: IntArray,
         columns: Mapping[str, NDArray[np.integer]],
-    ) -> Iterator[EmissionBatch]:
-        """Yield the label scores of sentences, whole ones however long, in batches."""
+    ) -> tuple[Any, FlatSentences]:
+        """Return a table of form inputs, and the sentences as rows of it."""
         inputs, rows = self._cache.look_up(tokens)
-        return self._inference.emissions(inputs, FlatSentences(rows, starts, columns))
-
-    @torch.inference_mode()
-    def _answer(
-        self, inputs: Tensor, sentences: FlatSentences, questions: Questions
-    ) -> FlatPrediction:
-        starts = sentences.starts
-        answers = _Answers(starts, len(self._runs.labels), questions)
-        for batch in self._inference.emissions(inputs, sentences):
-            paths, _ = self._inference.head.viterbi_paths(batch.emissions, batch.mask)
-            found = paths[batch.mask].cpu().numpy()
-            answers.labels[batch.tokens] = found
-            spans = self._entities(batch, found)
-            values: list[float] | None = None
-            if questions.needs_marginals:
-                distribution = self._tempered.distribution(batch.emissions, batch.mask)
-                answers.marginals[batch.tokens] = (
-                    distribution.marginals()[batch.mask].float().cpu().numpy()
-                )
-                values = self._patterns.probabilities(distribution, spans, self._inference.device)
-            elif questions.needs_entities and spans:
-                values = self._probabilities_of_some(batch, spans)
-            for number, (row, span) in enumerate(spans):
-                value = None if values is None else values[number]
-                answers.add_entity(_moved(span, int(starts[batch.sentences[row]]), value))
-            if questions.k_best:
-                best = self._tempered.k_best(batch.emissions, batch.mask, questions.k_best)
-                for sentence, ranked in zip(batch.sentences.tolist(), best, strict=True):
-                    answers.k_best[sentence] = ranked
-        return answers.prediction()
-
-    def _probabilities_of_some(
-        self, batch: EmissionBatch, spans: list[tuple[int, Span]]
-    ) -> list[float]:
-        """Return the probabilities of entities, at the cost of the sentences that have any."""
-        rows, places = np.unique([row for row, _ in spans], return_inverse=True)
-        some = torch.from_numpy(rows).to(batch.mask.device)
-        distribution = self._tempered.distribution(batch.emissions[some], batch.mask[some])
-        moved = [(row, span) for row, (_, span) in zip(places.tolist(), spans, strict=True)]
-        return self._patterns.probabilities(distribution, moved, self._inference.device)
-
-    def _entities(self, batch: EmissionBatch, found: IntArray) -> list[tuple[int, Span]]:
-        """Return the row of the batch and the entity, counted in tokens of the row."""
-        lengths = batch.mask.sum(1).cpu().numpy()
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        spans = self._runs.entities(found, starts)
-        rows = np.searchsorted(starts, [span.start for span in spans], side="right") - 1
-        return [
-            (row, _moved(span, -first, None))
-            for row, first, span in zip(rows.tolist(), starts[rows].tolist(), spans, strict=True)
-        ]
-
-
-class _Answers:
-    """Collects what was asked, batch by batch.
-
-    Attributes:
-        labels: (tokens,) label ids.
-        marginals: (tokens, labels), or (0, labels) where they are not needed.
-        k_best: ranked paths of each piece.
-    """
-
-    def __init__(self, starts: IntArray, num_labels: int, questions: Questions):
-        num_tokens = int(starts[-1])
-        self._starts, self._questions = starts, questions
-        self.labels = np.zeros(num_tokens, dtype=np.int64)
-        rows = num_tokens if questions.needs_marginals else 0
-        self.marginals = np.zeros((rows, num_labels), dtype=np.float32)
-        # The one path of a sentence without tokens is certain.
-        self.k_best: list[list[tuple[list[int], float]]] = [[([], 1.0)]] * (len(starts) - 1)
-        self._entities: list[Span] = []
-
-    def add_entity(self, span: Span) -> None:
-        """Add an entity, counted in tokens of the flat array, unless a threshold drops it."""
-        known = span.probability
-        if known is None or self._questions.thresholds.keeps(span.type, known):
-            self._entities.append(span)
-        else:
-            self.labels[span.start : span.end] = 0
-
-    def prediction(self) -> FlatPrediction:
-        """Return all that was collected."""
-        questions = self._questions
-        probabilities = None
-        if questions.token_probabilities:
-            probabilities = self.marginals[:, 0].copy()
-            for span in self._entities:
-                probabilities[span.start : span.end] = span.probability
-        return FlatPrediction(
-            label_ids=self.labels,
-            starts=self._starts,
-            entities=sorted(self._entities, key=_by_start),
-            token_probabilities=probabilities,
-            marginals=self.marginals if questions.marginals else None,
-            k_best=self.k_best if questions.k_best else None,
-        )
-
-
-def _moved(span: Span, by: int, probability: float | None) -> Span:
-    return Span(span.start + by, span.end + by, span.type, probability)
-
-
-def _by_start(span: Span) -> int:
-    return span.start
+        return inputs, FlatSentences(rows, starts, columns)
 
 
 def _cut_long(starts: IntArray) -> IntArray:

@@ -3,13 +3,15 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bilstm_crf.corpus.forms import FormTable
-from bilstm_crf.model.inference import InferenceNetwork
+
+if TYPE_CHECKING:
+    from bilstm_crf.prediction.flat_prediction import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -24,20 +26,20 @@ class FormCache:
     Any number of threads may use it at once.
 
     Args:
-        inference: encodes the forms.
+        engine: encodes the forms.
         new_table: gives an empty form table.
         most_bytes: limit of the table; a single call with more forms than that still works.
     """
 
     def __init__(
         self,
-        inference: InferenceNetwork,
+        engine: "Engine",
         new_table: Callable[[], FormTable],
         *,
         most_bytes: int = MOST_BYTES,
     ):
-        self._inference, self._new_table = inference, new_table
-        self._most_rows = most_bytes // (4 * inference.input_size)
+        self._engine, self._new_table = engine, new_table
+        self._most_rows = most_bytes // (4 * engine.input_size)
         self._lock = threading.Lock()
         self._warned = False
         self._empty()
@@ -45,9 +47,9 @@ class FormCache:
     def _empty(self) -> None:
         self._rows = _RowNumbers()
         # Memory that is not written to costs nothing yet.
-        self._inputs = self._inference.new_inputs(self._most_rows)
+        self._inputs = self._engine.new_inputs(self._most_rows)
 
-    def look_up(self, tokens: Sequence[str] | Sequence[bytes]) -> tuple[Tensor, NDArray[np.int32]]:
+    def look_up(self, tokens: Sequence[str] | Sequence[bytes]) -> tuple[Any, NDArray[np.int32]]:
         """Return a table of inputs and the row of each token's form in it.
 
         Raises:
@@ -72,8 +74,8 @@ class FormCache:
         forms.extend(self._rows.new)
         first, last = len(self._rows) - len(forms), len(self._rows)
         if last > len(self._inputs):
-            self._inputs = self._inference.new_inputs(last)
-        self._inference.form_inputs(forms, np.arange(len(forms)), out=self._inputs[first:last])
+            self._inputs = self._engine.new_inputs(last)
+        self._engine.form_inputs(forms, np.arange(len(forms)), out=self._inputs[first:last])
         self._rows.new = []
         if forms.num_shortened and not self._warned:
             self._warned = True

@@ -7,7 +7,7 @@ import numpy as np
 
 from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.prediction.flat_prediction import FlatPrediction
-from bilstm_crf.prediction.predictor import Tagger
+from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.questions import Questions
 from bilstm_crf.prediction.token_lines import TokenLineReader, TokenLines, wrong_byte
 
@@ -29,7 +29,7 @@ class LineAligned:
 
     def __init__(
         self,
-        tagger: Tagger,
+        tagger: Labeller,
         path: Path,
         settings: ReaderSettings,
         questions: Questions,

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-BATCH = 64
-
 
 def read_sentences(path: str) -> Iterator[list[list[str]]]:
     """Yield the rows of each sentence of a file with tab-separated columns."""
@@ -34,35 +32,33 @@ def write_sentence(file, tokens: list[str], labels: list[str]) -> None:
 
 
 class CrfSuite:
-    """python-crfsuite with the usual features of a word and its two neighbours.
-
-    What depends on a word alone is worked out once per distinct word, to its credit.
-    """
-
-    @staticmethod
-    @lru_cache(maxsize=200_000)
-    def word_features(word: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Return a word's features for itself, for the word before it and for the one after."""
-        lower, title, upper = word.lower(), word.istitle(), word.isupper()
-        own = (
-            f"word={lower}", f"suffix3={word[-3:]}", f"suffix2={word[-2:]}", f"prefix3={word[:3]}",
-            f"title={title}", f"upper={upper}", f"digit={word.isdigit()}",
-        )  # fmt: skip
-        near = (f"word={lower}", f"title={title}", f"upper={upper}")
-        return own, tuple("+1:" + one for one in near), tuple("-1:" + one for one in near)
+    """python-crfsuite with the usual features: a word's own and its neighbours', token by token."""
 
     def features(self, tokens: list[str]) -> list[list[str]]:
         """Return the features of each token of a sentence."""
-        words = [self.word_features(token) for token in tokens]
-        last = len(words) - 1
-        return [
-            [
-                *own,
-                *(words[i - 1][2] if i else ("BOS",)),
-                *(words[i + 1][1] if i < last else ("EOS",)),
+        rows = []
+        for i, word in enumerate(tokens):
+            row = [
+                "bias",
+                f"word.lower={word.lower()}",
+                f"word[-3:]={word[-3:]}",
+                f"word[-2:]={word[-2:]}",
+                f"word.isupper={word.isupper()}",
+                f"word.istitle={word.istitle()}",
+                f"word.isdigit={word.isdigit()}",
             ]
-            for i, (own, _, _) in enumerate(words)
-        ]
+            for step, edge in ((-1, "BOS"), (1, "EOS")):
+                if not 0 <= i + step < len(tokens):
+                    row.append(edge)
+                    continue
+                near = tokens[i + step]
+                row += [
+                    f"{step}:word.lower={near.lower()}",
+                    f"{step}:word.istitle={near.istitle()}",
+                    f"{step}:word.isupper={near.isupper()}",
+                ]
+            rows.append(row)
+        return rows
 
     def train(self, corpus: str, model: str) -> None:
         import pycrfsuite
@@ -84,8 +80,39 @@ class CrfSuite:
                 write_sentence(out, tokens, tagger.tag(self.features(tokens)))
 
 
+class CachedCrfSuite(CrfSuite):
+    """The same, but what depends on a word alone is worked out once per distinct word."""
+
+    @staticmethod
+    @lru_cache(maxsize=200_000)
+    def of_word(word: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Return a word's features for itself, for the word before it and for the one after."""
+        lower, title, upper = word.lower(), word.istitle(), word.isupper()
+        own = (
+            "bias", f"word.lower={lower}", f"word[-3:]={word[-3:]}", f"word[-2:]={word[-2:]}",
+            f"word.isupper={upper}", f"word.istitle={title}", f"word.isdigit={word.isdigit()}",
+        )  # fmt: skip
+        near = (f"word.lower={lower}", f"word.istitle={title}", f"word.isupper={upper}")
+        return own, tuple("1:" + one for one in near), tuple("-1:" + one for one in near)
+
+    def features(self, tokens: list[str]) -> list[list[str]]:
+        """Return the features of each token of a sentence."""
+        words = [self.of_word(token) for token in tokens]
+        before = [("BOS",), *(word[2] for word in words[:-1])]
+        after = [*(word[1] for word in words[1:]), ("EOS",)]
+        return [
+            [*own, *left, *right]
+            for (own, _, _), left, right in zip(words, before, after, strict=True)
+        ]
+
+
 class BiLstmCrf:
-    """The package bi-lstm-crf: words only, 100 numbers each, hidden size 128."""
+    """The package bi-lstm-crf as its command uses it: sentence by sentence.
+
+    Words only, vectors of 100 numbers, 64 LSTM units per direction.
+    """
+
+    batch = 1
 
     def train(self, corpus: str, model: str) -> None:
         folder = Path(model)
@@ -116,7 +143,7 @@ class BiLstmCrf:
         found: list[list[str]] = [[]] * len(sentences)
         batch: list[int] = []
         for i in [*order, -1]:
-            full = len(batch) == BATCH or (
+            full = len(batch) == self.batch or (
                 batch and (i < 0 or len(sentences[i]) != len(sentences[batch[0]]))
             )
             if full:
@@ -130,7 +157,18 @@ class BiLstmCrf:
                 write_sentence(out, tokens, labels)
 
 
-PEERS = {"crfsuite": CrfSuite, "bi-lstm-crf": BiLstmCrf}
+class BatchedBiLstmCrf(BiLstmCrf):
+    """The same, with up to 64 sentences of one length put together by us."""
+
+    batch = 64
+
+
+PEERS = {
+    "crfsuite": CrfSuite,
+    "crfsuite-cached": CachedCrfSuite,
+    "bi-lstm-crf": BiLstmCrf,
+    "bi-lstm-crf-batched": BatchedBiLstmCrf,
+}
 
 if __name__ == "__main__":
     name, task, *paths = sys.argv[1:]

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PEER_SCRIPT = Path(__file__).with_name("_predict_peers.py")
-PEER_MODULES = {"crfsuite": "pycrfsuite", "bi-lstm-crf": "bi_lstm_crf"}
+PEER_MODULES = {
+    "crfsuite": "pycrfsuite",
+    "crfsuite-cached": "pycrfsuite",
+    "bi-lstm-crf": "bi_lstm_crf",
+    "bi-lstm-crf-batched": "bi_lstm_crf",
+}
 OURS = "bilstm-crf"
 SLOW = {"bi-lstm-crf"}  # not asked for the long text
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -135,7 +140,8 @@ def _our_command(options: argparse.Namespace) -> list[str]:
 
 
 def _peer_command(name: str, options: argparse.Namespace) -> list[str]:
-    model = options.work / f"{name}.model"
+    # A tool and its faster variant share a model.
+    model = options.work / f"{PEER_MODULES[name]}.model"
     program = [options.peers, str(PEER_SCRIPT), name]
     if not model.exists():
         print(f"training {name}")

@@ -1,0 +1,156 @@
+"""From inputs to output, block by block: what the command predict does once a model is loaded."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from bilstm_crf.commands.predict_options import PredictOptions
+from bilstm_crf.console import TokenBar
+from bilstm_crf.corpus.data_section import ReaderSettings
+from bilstm_crf.corpus.text_source import STANDARD_INPUT, open_bytes
+from bilstm_crf.corpus.tokenizer import TokenUnit
+from bilstm_crf.prediction.document_output import FORMATS
+from bilstm_crf.prediction.documents import (
+    JsonLines,
+    LabelledDocument,
+    TextLines,
+    TokenSentences,
+)
+from bilstm_crf.prediction.input_format import detect_input_format
+from bilstm_crf.prediction.labeller import Labeller
+from bilstm_crf.prediction.line_aligned import LineAligned
+from bilstm_crf.prediction.line_blocks import read_blocks, read_some
+from bilstm_crf.prediction.questions import Questions, Thresholds
+from bilstm_crf.prediction.text_sentences import sentences_of
+
+logger = logging.getLogger(__name__)
+
+_DESCRIPTIONS = {
+    "tokens": "a token a line",
+    "text": "running text, a document a line",
+    "jsonl": "JSON lines",
+}
+
+
+class PredictionJob:
+    """One run of the command.
+
+    Args:
+        labeller: the model.
+        options: what the user asked for.
+        settings: how to read columns.
+        bar: shows how far it is.
+        flush: called before waiting for more input.
+    """
+
+    def __init__(
+        self,
+        labeller: Labeller,
+        options: PredictOptions,
+        settings: ReaderSettings,
+        bar: TokenBar,
+        flush: Callable[[], None],
+    ):
+        self._labeller, self._options, self._bar, self._flush = labeller, options, bar, flush
+        columns = labeller.training_columns
+        self._settings = replace(settings, features={**columns, **settings.features})
+        self._thresholds = Thresholds.parse(options.thresholds, labeller.types)
+        unit = options.tokens if options.tokens != "auto" else labeller.token_unit
+        self._unit: TokenUnit = "characters" if unit == "characters" else "words"
+
+    def run(self, sources: Iterable["Source"], output_format: str) -> Iterator[bytes]:
+        """Yield the output, piece by piece."""
+        if output_format in ("tokens", "conll"):
+            yield from self._lines(sources, keep_columns=output_format == "conll")
+        else:
+            yield from map(str.encode, self._written(sources, output_format))
+
+    def _lines(self, sources: Iterable["Source"], *, keep_columns: bool) -> Iterator[bytes]:
+        """Yield token lines with labels; those of token files stay as they are."""
+        last = b"\n"
+        for source in sources:
+            if source.format != "tokens":
+                yield from map(str.encode, self._written([source], "tokens"))
+                continue
+            questions = Questions(
+                token_probabilities=bool(self._options.probabilities),
+                marginals=self._options.marginals,
+                thresholds=self._thresholds,
+            )
+            aligned = LineAligned(
+                self._labeller, source.path, self._settings, questions, keep_columns=keep_columns
+            )
+            if not last.endswith(b"\n"):
+                yield b"\n"
+            for block in self._blocks(source, whole_sentences=True):
+                last, num_tokens = aligned.add_labels(block)
+                self._bar.advance(num_tokens)
+                yield last
+
+    def _written(self, sources: Iterable["Source"], name: str) -> Iterator[str]:
+        """Yield documents in the format of a name."""
+        questions = Questions(
+            probabilities=self._options.wants_probabilities(name),
+            marginals=self._options.marginals,
+            thresholds=self._thresholds,
+            k_best=self._options.k_best,
+        )
+        documents = (one for source in sources for one in self._labelled(source, questions))
+        return FORMATS[name](documents, self._labeller.file_scheme)
+
+    def _labelled(self, source: "Source", questions: Questions) -> Iterator[LabelledDocument]:
+        reader = self._reader(source)
+        for block in self._blocks(source, whole_sentences=reader.whole_sentences):
+            documents = list(reader.read(block))
+            sentences = [sentence for one in documents for sentence in one.sentences]
+            predictions = self._labeller.predict_sentences(sentences, questions)
+            for document in documents:
+                own = list(islice(predictions, len(document.sentences)))
+                self._bar.advance(sum(len(one.sentence) for one in own))
+                yield LabelledDocument(document, own)
+
+    def _reader(self, source: "Source") -> TextLines | JsonLines | TokenSentences:
+        if source.format == "tokens":
+            return TokenSentences(source.path, self._settings)
+        kind = JsonLines if source.format == "jsonl" else TextLines
+        return kind(source.path, partial(sentences_of, unit=self._unit))
+
+    def _blocks(self, source: "Source", *, whole_sentences: bool) -> Iterator[bytes]:
+        for block in source.blocks(whole_sentences):
+            yield block
+            self._flush()
+
+
+class Source:
+    """One input: opened, its format found from its beginning.
+
+    Args:
+        path: the file, or ``-``.
+        format_: ``auto`` or what it is.
+        settings: its encoding.
+    """
+
+    def __init__(self, path: Path, format_: str, settings: ReaderSettings):
+        self.path, self._encoding = path, settings.encoding
+        self._stream = open_bytes(path)
+        self._head = read_some(self._stream)
+        self.format = format_ if format_ != "auto" else detect_input_format(self._head)
+        name = "standard input" if path == STANDARD_INPUT else path
+        logger.info("%s: read as %s", name, _DESCRIPTIONS[self.format])
+
+    def blocks(self, whole_sentences: bool) -> Iterator[bytes]:
+        """Yield the whole input in blocks, and close it."""
+        try:
+            yield from read_blocks(
+                self._stream,
+                self.path,
+                head=self._head,
+                whole_sentences=whole_sentences,
+                encoding=self._encoding,
+            )
+        finally:
+            if self.path != STANDARD_INPUT:
+                self._stream.close()
