@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from bilstm_crf.model.crf import CRF, allowed_labels
+from bilstm_crf.model.crf_arrays import as_tensor, native
+from bilstm_crf.model.crf_inputs import checked_mask
 
 EXAMPLES = settings(max_examples=100, deadline=None)
 DTYPES = [torch.float32, torch.float64]
@@ -156,6 +158,18 @@ def test_a_batch_is_its_sentences_one_by_one(case):
         assert case.crf.viterbi(emissions)[0] == [paths[index]]
 
 
+def test_large_steps_decode_like_small_ones():
+    generator = torch.Generator().manual_seed(9)
+    crf = random_crf(20, generator)
+    emissions = torch.randn(40, 7, 20, generator=generator, dtype=torch.float64)
+    lengths = torch.randint(8, (40,), generator=generator)
+    paths, scores = crf.viterbi(emissions, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        alone, score = crf.viterbi(emissions[row : row + 1, :length])
+        assert alone == paths[row : row + 1]
+        assert_close(score[0], scores[row])
+
+
 def test_samples_come_as_often_as_they_are_probable():
     generator = torch.Generator().manual_seed(3)
     crf = random_crf(2, generator)
@@ -280,6 +294,16 @@ def test_other_wrong_arguments_are_refused():
         CRF(0)
     with pytest.raises(RuntimeError, match="out of bounds"):
         crf.log_likelihood(emissions, torch.full((2, 4), 3))
+
+
+def test_checks_do_not_look_at_values_on_a_device():
+    # Looking would make the host wait; tensors on "meta" have nothing to look at.
+    mask = torch.ones(2, 4, dtype=torch.bool, device="meta")
+    assert checked_mask(torch.empty(2, 4, 3, device="meta"), mask, 3) is mask
+    lengths = torch.ones(2, dtype=torch.long, device="meta")
+    assert checked_mask(torch.empty(2, 4, 3, device="meta"), lengths, 3).shape == (2, 4)
+    assert native(mask) == (torch, [mask])
+    assert as_tensor(mask) is mask
 
 
 def test_the_layer_says_what_it_is():

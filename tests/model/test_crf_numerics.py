@@ -214,9 +214,10 @@ def test_half_precision_stops_at_the_door(given_as):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         leaf = emissions.clone().requires_grad_()
         value = crf.log_likelihood(leaf, labels)
-        scores = crf.viterbi(emissions)[1]
+        scores, path_scores = crf.viterbi(emissions)[1], crf.path_score(emissions, labels)
         marginals = crf.marginals(emissions)
-    assert value.dtype == scores.dtype == marginals.dtype == torch.float32
+    assert {value.dtype, scores.dtype, path_scores.dtype, marginals.dtype} == {torch.float32}
+    assert_close(path_scores, crf.path_score(emissions.float(), labels))
     assert_close(value, expected)
     value.sum().backward()
     assert leaf.grad.dtype == given_as
