@@ -1,11 +1,13 @@
 """The command line run inside the test process or beside it, on a corpus of a few sentences."""
 
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 from bilstm_crf.cli import main
 from bilstm_crf.commands import final_scores
+from bilstm_crf.console import EpochBar
 from bilstm_crf.strict_yaml import write_yaml
 
 NAMES = ("Ada Berg", "Ole", "Mia Dahl", "Tor Lund", "Eva", "Nils Aas", "Kari", "Per Moe")
@@ -142,3 +145,39 @@ def make_config(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture
+def signal_after_step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return a context in which a step, counted over all epochs, is followed by signals."""
+
+    @contextmanager
+    def within(step: int, *signals: int) -> Iterator[None]:
+        counter, show = iter(range(1, 10_000)), EpochBar.show
+
+        def count(*arguments: Any) -> None:
+            show(*arguments)
+            if next(counter) == step:
+                for number in signals:
+                    os.kill(os.getpid(), number)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(EpochBar, "show", count)
+            yield
+
+    return within
+
+
+@pytest.fixture
+def ending() -> Callable[[Path], Any]:
+    """Return what equal runs have in common: hash of the weights, and metrics but for times."""
+
+    def read(run: Path) -> tuple[str, list[dict[str, Any]]]:
+        report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        metrics = [json.loads(line) for line in lines]
+        for line in metrics:
+            del line["seconds"], line["tokens_per_second"]
+        return report["weights_sha256"], metrics
+
+    return read
