@@ -30,7 +30,7 @@ ROUNDS = 3
 class Ours:
     """A network and its data with the default settings but for the sizes."""
 
-    def __init__(self, path: Path, hidden: int, batch: int, precision: str):
+    def __init__(self, path: Path, hidden: int, batch: int, precision: str, device: str = "cpu"):
         config = Config.model_validate(
             {
                 "data": {"train": str(path)},
@@ -45,7 +45,8 @@ class Ours:
         vocabularies = learn_vocabularies(
             learned.corpus, learned.labels, config.model.word_embeddings, None
         )
-        self.network = build_network(config.model, vocabularies, config.labels.model_scheme)
+        network = build_network(config.model, vocabularies, config.labels.model_scheme)
+        self.network = network.to(device)
         self.forms = form_table(config.model, vocabularies)
         self.forms.extend(learned.corpus.forms)
         self.trainer = Trainer(
