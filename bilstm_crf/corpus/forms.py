@@ -114,7 +114,8 @@ class FormTable:
 
     def num_characters(self, forms: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return how many characters of each form are encoded."""
-        return self._char_starts[forms + 1] - self._char_starts[forms]
+        lengths: NDArray[np.int64] = np.diff(self._char_starts)[forms]
+        return lengths
 
     def characters(self, forms: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the (forms, chars) character ids of some forms, 0 behind a form's end."""

@@ -73,12 +73,13 @@ def _sweep(xp: Any, own: Array, pairs: Array) -> Array:
     best = xp.empty_like(own)
     best[0] = own[0]
     candidates = best[0, :, :, None] + pairs  # (2, from, to, batch)
-    add, largest, arrays = xp.add, xp.amax, (best, own, pairs, candidates)
+    add, largest = xp.add, xp.amax
+    arrays: tuple[Any, ...] = (best, own, pairs, candidates)
     if xp is np:
         largest = np.maximum.reduce
         if candidates.size > LARGE_STEP:
             add, largest = torch.add, torch.amax
-            arrays = [torch.from_numpy(array) for array in arrays]
+            arrays = tuple(map(torch.from_numpy, arrays))
     reached, own, pairs, candidates = arrays
     for step in range(1, len(reached)):
         here = reached[step]

@@ -51,7 +51,7 @@ def checked_mask(
     if labels is not None and labels.shape != shape:
         raise ValueError(f"labels: expected shape {tuple(shape)}, got {tuple(labels.shape)}")
     if allowed is not None and allowed.shape != emissions.shape:
-        expected = tuple(emissions.shape)
+        expected = str(tuple(emissions.shape))
         raise ValueError(f"allowed: expected shape {expected}, got {tuple(allowed.shape)}")
     if mask is None:
         return None

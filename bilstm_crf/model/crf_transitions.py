@@ -16,12 +16,17 @@ from bilstm_crf.model.crf_settings import ConstraintMode
 class AllowedTransitions(Protocol):
     """What a label scheme permits, such as :func:`bilstm_crf.corpus.labels.allowed_transitions`."""
 
-    start: Any
-    """Boolean (labels,): which labels may begin a sentence."""
-    pairs: Any
-    """Boolean (labels, labels): ``[i, j]`` says whether j may follow i."""
-    end: Any
-    """Boolean (labels,): which labels may end a sentence."""
+    @property
+    def start(self) -> Any:
+        """Boolean (labels,): which labels may begin a sentence."""
+
+    @property
+    def pairs(self) -> Any:
+        """Boolean (labels, labels): ``[i, j]`` says whether j may follow i."""
+
+    @property
+    def end(self) -> Any:
+        """Boolean (labels,): which labels may end a sentence."""
 
 
 class TransitionScores(nn.Module):
