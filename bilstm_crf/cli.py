@@ -241,7 +241,7 @@ def predict(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="How to read: data.token_column=1."),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences decoded at once.")] = 128,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sentences decoded at once.")] = 192,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
 ) -> None:

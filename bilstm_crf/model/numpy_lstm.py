@@ -109,50 +109,63 @@ def _rewritten(
 
 
 def _run(packing: Packing, tables: Sequence[TableRows], recurrent: FloatArray) -> FloatArray:
+    """Run one layer, direction by direction: what a step touches then stays in the caches."""
     hidden = recurrent.shape[1]
-    # A table of (rows, 2 directions x gates) is read as one of (rows x 2 directions, gates).
-    gathers = [(table.reshape(-1, 4 * hidden), _step_rows(packing, rows)) for table, rows in tables]
-    widest = int(packing.sizes[0])
-    buffer = np.empty((2 * widest, 4 * hidden), dtype=np.float32)
-    product = np.empty((2 * widest, 4 * hidden), dtype=np.float32)
-    cells = np.zeros((2 * widest, hidden), dtype=np.float32).reshape(2, widest, hidden)
-    spare = np.empty((2 * widest, hidden), dtype=np.float32)
     states = np.empty((2, packing.num_slots, hidden), dtype=np.float32)
-    first = before = 0
-    for size in packing.sizes.tolist():
-        flat = buffer[: 2 * size]
-        for number, (table, rows) in enumerate(gathers):
-            here = rows[2 * first : 2 * (first + size)]
-            if number:
-                flat += table[here]
-            else:
-                table.take(here, axis=0, out=flat, mode="clip")
-        gates = flat.reshape(2, size, 4 * hidden)
-        if first:
-            recurred = product[: 2 * size].reshape(2, size, 4 * hidden)
-            np.matmul(states[:, before : before + size], recurrent, out=recurred)
-            gates += recurred
-        np.tanh(gates, out=gates)
-        gates[:, :, : 3 * hidden] += 1
-        enter, forget = gates[:, :, :hidden], gates[:, :, hidden : 2 * hidden]
-        leave, candidate = gates[:, :, 2 * hidden : 3 * hidden], gates[:, :, 3 * hidden :]
-        cell = cells[:, :size]
-        enter *= candidate
-        cell *= forget
-        cell += enter
-        cell *= _HALF
-        open_cell = spare[: 2 * size].reshape(2, size, hidden)
-        np.tanh(cell, out=open_cell)
-        np.multiply(leave, open_cell, out=states[:, first : first + size])
-        before, first = first, first + size
+    for direction, weight in enumerate(recurrent):
+        # A table of (rows, 2 directions x gates) is read as one of (rows x 2 directions, gates).
+        gathers = [
+            (
+                table.reshape(-1, 4 * hidden),
+                2 * (rows[packing.reverse] if direction else rows).astype(np.int64) + direction,
+            )
+            for table, rows in tables
+        ]
+        _run_direction(packing.sizes.tolist(), gathers, weight, states[direction])
     return states
 
 
-def _step_rows(packing: Packing, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return, step by step, the table rows of the forward slots, then of the backward ones."""
-    sizes = np.repeat(packing.sizes, packing.sizes)
-    places = np.arange(packing.num_slots) + np.repeat(np.cumsum(packing.sizes), packing.sizes)
-    order = np.empty(2 * packing.num_slots, dtype=np.int64)
-    order[places - sizes] = 2 * rows
-    order[places] = 2 * rows[packing.reverse] + 1
-    return order
+def _run_direction(
+    sizes: Sequence[int], gathers: Sequence[TableRows], weight: FloatArray, states: FloatArray
+) -> None:
+    """Run one direction of a layer.
+
+    Args:
+        sizes: slots of each step, falling.
+        gathers: what is added up to the gates, slot by slot.
+        weight: (hidden, gates) recurrent weights.
+        states: (slots, hidden), written to.
+    """
+    hidden, widest = len(weight), sizes[0]
+    gate_memory = np.empty((widest, 4 * hidden), dtype=np.float32)
+    product_memory = np.empty_like(gate_memory)
+    cells = np.zeros((widest, hidden), dtype=np.float32)
+    kept_memory, new_memory = np.empty_like(cells), np.empty_like(cells)
+    before = first = 0
+    for size in sizes:
+        last = first + size
+        gates, product = gate_memory[:size], product_memory[:size]
+        table, rows = gathers[0]
+        table.take(rows[first:last], axis=0, out=gates, mode="clip")
+        for table, rows in gathers[1:]:
+            gates += table[rows[first:last]]
+        if first:
+            np.matmul(states[before : before + size], weight, out=product)
+            gates += product
+        np.tanh(gates, out=gates)
+        enter, forget = gates[:, :hidden], gates[:, hidden : 2 * hidden]
+        leave, candidate = gates[:, 2 * hidden : 3 * hidden], gates[:, 3 * hidden :]
+        cell, kept, new = cells[:size], kept_memory[:size], new_memory[:size]
+        # cell = ((1 + forget) cell + (1 + enter) candidate) / 2
+        np.multiply(forget, cell, out=kept)
+        kept += cell
+        np.multiply(enter, candidate, out=new)
+        new += candidate
+        np.add(kept, new, out=cell)
+        cell *= _HALF
+        # twice the state = (1 + leave) tanh(cell)
+        np.tanh(cell, out=new)
+        state = states[first:last]
+        np.multiply(leave, new, out=state)
+        state += new
+        before, first = first, last

@@ -21,7 +21,7 @@ from bilstm_crf.model.numpy_lstm import FloatArray, NumpyBiLSTM
 from bilstm_crf.model.numpy_viterbi import NumpyViterbi, TransitionArrays
 from bilstm_crf.model.packing import MIN_ROWS, Packing, pack
 
-BATCH_SENTENCES = 128
+BATCH_SENTENCES = 192
 BATCH_TOKENS = 16_384
 """Limits of a batch. More sentences leave the processor's caches, fewer leave its units idle."""
 
@@ -67,13 +67,13 @@ class NumpyNetwork:
         self._lstm = NumpyBiLSTM(rest, names)
         projection = rest["projection.weight"] * np.float32(0.5)  # the states come doubled
         hidden = projection.shape[1] // 2
-        self._ahead, self._behind = projection[:, :hidden].copy(), projection[:, hidden:].copy()
+        self._ahead, self._behind = projection[:, :hidden].T.copy(), projection[:, hidden:].T.copy()
         bias = rest["projection.bias"].copy()
         self._viterbi: NumpyViterbi | None = None
         if settings["head"] == "crf":
             bias[labels.index(OUTSIDE)] += settings["crf"]["outside_bias"]
             self._viterbi = NumpyViterbi(_transitions(rest, settings, labels, scheme))
-        self._bias = bias[:, None]
+        self._bias = bias
         sizes = [rest[f"column_embeddings.{module}.weight"].shape[1] for module in columns.values()]
         first = rest["lstm.forward_layers.0.weight_ih_l0"].shape[1] - sum(sizes)
         self._columns: dict[str, FloatArray] = {}
@@ -151,10 +151,10 @@ class NumpyNetwork:
         for name, table in self._columns.items():
             tables.append((table, sentences.columns[name][places]))
         ahead, behind = self._lstm.states(packing, tables)
-        emissions: FloatArray = self._ahead @ ahead.T
-        emissions += (self._behind @ behind.T)[:, packing.reverse]
-        emissions += self._bias
-        return emissions
+        scores: FloatArray = ahead @ self._ahead
+        scores += (behind @ self._behind).take(packing.reverse, axis=0)
+        scores += self._bias
+        return np.ascontiguousarray(scores.T)
 
 
 def _transitions(

@@ -5,6 +5,7 @@ from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
 
 INPUT_FORMATS = ("auto", "tokens", "text", "jsonl")
 
+_HEAD_BYTES = 1 << 14
 _SENTENCE_ENDS = ".!?…。！？"
 _CLOSING = "\"'”’»)]』」"
 
@@ -16,7 +17,7 @@ def detect_input_format(head: bytes) -> str:
     tab, is a single word or ends in a label, and they either differ in their number of words, more
     than four on average, or all end like sentences. Everything else is a token a line.
     """
-    text = head.decode("utf-8", "replace").removeprefix("\ufeff")
+    text = head[:_HEAD_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
     start = text.lstrip()
     if start.startswith("{") and start[1:].lstrip()[:1] in ('"', "}"):
         return "jsonl"

@@ -21,11 +21,11 @@ from bilstm_crf.errors import DataError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES = 1 << 14
 """How much of a file its columns are found from."""
 
 _BLANK = BLANK.encode()
-_UNUSUAL = re.compile(rb"[\r\f\v]|^[ \t]*" + DOCUMENT_MARK.encode(), re.MULTILINE)
+_UNUSUAL = (b"\r", b"\f", b"\v", DOCUMENT_MARK.encode())
 _HASH_LINE = re.compile(r"^#.*$", re.MULTILINE)
 _NOT_A_TOKEN = re.compile("[0-9]+[-.][0-9]+")
 
@@ -112,7 +112,7 @@ class TokenLineReader:
         return layout
 
     def _is_plain(self, block: bytes, layout: Layout) -> bool:
-        if self._token is None or self._header_expected or _UNUSUAL.search(block):
+        if self._token is None or self._header_expected or any(map(block.__contains__, _UNUSUAL)):
             return False
         if layout.comments == "none" or not (block[:1] == b"#" or b"\n#" in block):
             return True
