@@ -4,8 +4,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bilstm_crf.commands.model_data import ModelData
 from bilstm_crf.console import print_table, say
-from bilstm_crf.corpus.readers import read_split
+from bilstm_crf.corpus.readers import expand_paths
 from bilstm_crf.corpus.sentence import Sentence
 from bilstm_crf.errors import RunError
 from bilstm_crf.evaluation.metrics import score
@@ -30,7 +31,7 @@ def export_command(model_path: Path, folder: Path, *, int8: bool, verify: Path |
 
 def _verify(model_path: Path, folder: Path, data: Path, *, int8: bool) -> None:
     tagger = Tagger.load(model_path)
-    sentences = list(read_split([data]))
+    sentences = ModelData(tagger.model).read(expand_paths([str(data)]))
     gold = [list(sentence.labels or ()) for sentence in sentences]
     start = time.process_time()
     expected = [p.labels for p in tagger.predict_sentences(sentences)]
