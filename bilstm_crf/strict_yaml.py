@@ -202,9 +202,14 @@ def read_yaml(path: Path) -> Document:
 def parse_value(text: str, name: str) -> Any:
     """Read one value given on the command line, as YAML would read it after ``key:``.
 
+    One character that is no letter or digit stands for itself, so that a delimiter needs no
+    second pair of quotes; only ``~`` is YAML's null.
+
     Raises:
         ConfigError: it is no YAML value.
     """
+    if len(text) == 1 and not text.isalnum() and text != "~":
+        return text
     try:
         values = Document("value: " + (text if text.strip() else "''"), name).values
     except ConfigError as error:

@@ -112,6 +112,12 @@ def test_a_value_of_the_command_line(text: str, value: object) -> None:
     assert parse_value(text, "--set") == value
 
 
+@pytest.mark.parametrize("text", [",", ";", "|", "#", "%", "-", ":", "'", "\t", " "])
+def test_a_delimiter_on_the_command_line_needs_no_yaml_quotes(text: str) -> None:
+    assert parse_value(text, "--set") == text
+    assert parse_value("~", "--set") is None
+
+
 @pytest.mark.parametrize("text", ["a: b", "[1", "1\nother: 2", "*x"])
 def test_what_is_no_value(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^--set: "):
