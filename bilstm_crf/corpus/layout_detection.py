@@ -14,8 +14,9 @@ _SAMPLE_ROWS = 20_000
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _TOKEN_NAMES = {"token", "tokens", "word", "words", "form", "text", "char", "surface"}
 _LABEL_NAME = re.compile(r"(.*[:_-])?(ne|ner|iob|bio|label|tag|entity|entities)s?\b.*", re.I)
-# A word, but not one letter and a hyphen or underscore, which would be a prefix gone wrong.
-_TYPE = re.compile(r"(?!.[-_])[^\W\d_]\S*")
+# A word, but not one letter and a hyphen or underscore, which would be a prefix gone wrong, nor
+# one with such a prefix at its end.
+_TYPE = re.compile(r"(?!.[-_])[^\W\d_]\S*(?<![-_][BIESMLU])")
 _LABEL_IN_LIST = re.compile(r"(?:^|\|)([^=|]+)=(?:[BIESMLU]-[^|]+|O)(?=\||$)")
 _DELIMITERS = {"tab": "\t", "space": " "}
 

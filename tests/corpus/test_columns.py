@@ -251,6 +251,14 @@ def test_bare_types_and_zero_become_labels_of_io(read):
     assert found.labels == ("I-X", "I-X", "O")
 
 
+def test_types_with_a_prefix_at_their_end_are_no_bare_types(read):
+    text = "Inger\tPER-B\nJoelsson\tPER-I\nbor\tO\ni\tO\nLund\tLOC-B\n.\tO\n"
+    with pytest.raises(DataError, match=r":1: label 'PER-B' is neither .*labels\.bare_types"):
+        read(text)
+    (found,) = read(text, bare_types=True)
+    assert found.labels[0] == "I-PER-B"
+
+
 def test_a_very_long_token_stays_whole(read):
     (found,) = read(f"{'x' * 300_000} B-X\ny O\n")
     assert len(found.tokens[0]) == 300_000
