@@ -115,6 +115,7 @@ class CRF(TransitionScores):
         value = log_partition(
             scores, mask=mask, allowed=allowed, forbidden=forbidden
         ) - log_partition(scores, mask=mask, forbidden=forbidden)
+        value = value.clamp(max=0.0)  # the log of a probability, but for rounding
         return reduced(value, reduction, mask, emissions.shape[1])
 
     def loss(

@@ -78,7 +78,7 @@ class _LogLikelihood(torch.autograd.Function):
         path = None
         if labels is not None:
             path = _Path(lattice, labels)
-            value = path.score - value
+            value = (path.score - value).clamp_(max=0.0)  # rounding must not make a loss negative
         ctx.forbidden = restrictions.get("forbidden")
         ctx.boundary, ctx.messages, ctx.path = lattice.boundary, messages, path
         ctx.dtypes = emissions.dtype, transitions.dtype

@@ -224,3 +224,31 @@ def test_padding_changes_nothing(rubbish, order, padding_label):
     for place, length in enumerate(lengths):
         assert (emissions.grad[place, length:] == 0).all()
     assert crf.viterbi(emissions, lengths)[0] == [ROW_PATHS[row] for row in order]
+
+
+# --- one possible path ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_only_path_has_no_loss_and_rounding_makes_none_below_zero(dtype):
+    generator = torch.Generator().manual_seed(2)
+    emissions = 9 * torch.randn(64, 17, 1, generator=generator, dtype=dtype)
+    labels = torch.zeros(64, 17, dtype=torch.long)
+    crf = crf_of([0.1], [[0.7]], [-0.3], dtype)
+    loss = crf.loss(emissions, labels)
+    assert (loss >= 0).all()
+    assert_close(loss, torch.zeros_like(loss), rtol=0, atol=1e-6)
+    allowed = torch.ones(64, 17, 1, dtype=torch.bool)
+    assert (crf.partial_log_likelihood(emissions, allowed) <= 0).all()
+
+
+def test_a_sure_path_has_no_loss_below_zero():
+    generator = torch.Generator().manual_seed(2)
+    labels = torch.randint(3, (64, 17), generator=generator)
+    emissions = torch.randn(64, 17, 3, generator=generator)
+    emissions.scatter_add_(2, labels[:, :, None], torch.full((64, 17, 1), 60.0))
+    crf = crf_of(START, TRANSITIONS, END)
+    loss = crf.loss(emissions.requires_grad_(), labels)
+    assert (loss >= 0).all()
+    loss.sum().backward()
+    assert_close(emissions.grad, torch.zeros_like(emissions), rtol=0, atol=1e-6)
