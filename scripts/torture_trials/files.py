@@ -153,6 +153,33 @@ def inputs(ground: Ground) -> Tally:
     return tally
 
 
+def texts(ground: Ground) -> Tally:
+    """Running text to predict, with anything in it: every letter must come back in a token."""
+    model = ground.run / "model.pt"
+
+    def attempt(rng: random.Random, path: Path) -> str:
+        rows = corpus(12, rng).split("\n\n")
+        text = "\n".join(" ".join(row.split(" ")[0] for row in one.split("\n")) for one in rows)
+        for _ in range(rng.choice((1, 2, 5))):
+            text = spoil_text(text, rng)
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        output = path.with_suffix(".out")
+        try:
+            with redirect_stderr(io.StringIO()):
+                options = PredictOptions(input_format="text", output_format="tokens")
+                predict_command(model, [str(path)], str(output), options)
+        except BilstmCrfError:
+            return "refused"
+        lines = output.read_bytes().decode("utf-8").split("\n")
+        output.unlink()
+        tokens = "".join(line.rpartition("\t")[0] for line in lines)
+        return "worked" if "".join(tokens.split()) == "".join(text.split()) else "lost"
+
+    tally = Tally("texts")
+    ground.attempt_all(tally, ground.times(3000), attempt)
+    return tally
+
+
 TRIALS = {
     "model-bytes": model_bytes,
     "model-content": model_content,
@@ -160,4 +187,5 @@ TRIALS = {
     "configs": configs,
     "corpora": corpora,
     "inputs": inputs,
+    "texts": texts,
 }
