@@ -8,13 +8,13 @@ are no layouts in a graph, and the exporter fixes the length of sentences when i
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 
 def look_up(
-    index: Int64[Tensor, "batch time"], table: Float[Tensor, "rows size"]
+    index: Int[Tensor, "batch time"], table: Float[Tensor, "rows size"]
 ) -> Float[Tensor, "batch time size"]:
     """Return the rows of a table."""
     if torch.compiler.is_compiling():
