@@ -11,6 +11,9 @@ from bilstm_crf.training.dense_optimizers import DenseAdamW, DenseOptimizer, Den
 from bilstm_crf.training.row_optimizers import RowAdam, RowGradients, RowOptimizer, RowSGD
 
 
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
 class AdamWSection(Section):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019); adam is decay 0."""
 
@@ -18,7 +21,7 @@ class AdamWSection(Section):
     learning_rate: float = Field(default=0.004, gt=0, le=100)
     """Step size before the schedule's factor."""
 
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[Share, Share] = (0.9, 0.999)
     """Decay of the running means of the gradient and of its square."""
 
     weight_decay: float = Field(default=0.01, ge=0, le=1)
