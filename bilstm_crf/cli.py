@@ -179,6 +179,10 @@ def eval_(
     scheme: Annotated[
         str, typer.Option(help="Scheme of the labels in FILE, such as BIO; auto looks at them.")
     ] = "auto",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="How to read DATA: data.token_column=0."),
+    ] = None,
     json: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; - for stdout.")
     ] = None,
@@ -192,7 +196,9 @@ def eval_(
     columns = PredictionColumns.parse(
         gold_column, predicted_column, token_column, delimiter, scheme
     )
-    eval_command(model, data or [], predictions, columns, json=json, device=device)
+    eval_command(
+        model, data or [], predictions, columns, overrides=set_ or [], json=json, device=device
+    )
 
 
 @app.command()

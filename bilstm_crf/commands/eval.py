@@ -44,6 +44,7 @@ def eval_command(
     predictions: Path | None,
     columns: PredictionColumns,
     *,
+    overrides: Sequence[str],
     json: str | None,
     device: str,
 ) -> None:
@@ -51,12 +52,14 @@ def eval_command(
     if predictions is not None:
         if model is not None:
             raise ConfigError("--predictions needs no model and no other file; leave them out")
+        if overrides:
+            raise ConfigError("--set goes with a model; --predictions has options for its columns")
         evaluation = eval_predictions(predictions, **asdict(columns))
     else:
         # torch takes seconds to load; scoring a file does not need it
         from bilstm_crf.commands.eval_model import eval_model
 
-        evaluation = eval_model(model, data, device=device)
+        evaluation = eval_model(model, data, overrides=overrides, device=device)
     if json is not None:
         write_json(evaluation.as_dict(), json)
     if json != "-":

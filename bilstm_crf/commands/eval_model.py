@@ -31,7 +31,11 @@ def evaluate(model: str | Path | Tagger, file: str | Path) -> EntityScores:
 
 
 def eval_model(
-    model: Path | None = None, data: Sequence[str] = (), *, device: str = "auto"
+    model: Path | None = None,
+    data: Sequence[str] = (),
+    *,
+    overrides: Sequence[str] = (),
+    device: str = "auto",
 ) -> Evaluation:
     """Score a model on labelled files, with all that is worked out about its errors.
 
@@ -39,6 +43,8 @@ def eval_model(
         model: a model file or a run folder; default the newest run in ``runs``.
         data: files or patterns; default the test files of the model's own configuration,
             its dev files where it has none.
+        overrides: ``data.x=value`` and ``labels.x=value``, for files laid out unlike those the
+            model was trained on.
         device: where to predict.
 
     Raises:
@@ -47,7 +53,7 @@ def eval_model(
     model = newest_run(RUNS) if model is None else model
     model = model / "model.pt" if model.is_dir() else model
     tagger = Tagger.load(model, device)
-    source = ModelData(tagger.model)
+    source = ModelData(tagger.model, overrides)
     files = expand_paths(data)
     split = ", ".join(file.name for file in files)
     if not files:

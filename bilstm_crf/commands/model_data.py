@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from bilstm_crf.corpus.data_section import DataSection
-from bilstm_crf.corpus.labels import LabelsSection
+from bilstm_crf.commands.reading_options import reading_options
 from bilstm_crf.corpus.readers import read_split
 from bilstm_crf.corpus.sentence import Sentence
 from bilstm_crf.errors import DataError
@@ -17,13 +16,17 @@ class ModelData:
 
     Args:
         model: its record holds the configuration.
+        overrides: ``data.x=value`` and ``labels.x=value``, for files that are laid out otherwise.
+
+    Raises:
+        ConfigError: a key or value is wrong.
     """
 
-    def __init__(self, model: TrainedModel):
+    def __init__(self, model: TrainedModel, overrides: Sequence[str] = ()):
         config = model.record.get("config", {})
-        self._data = DataSection.model_validate(config.get("data", {}))
-        labels = LabelsSection.model_validate(config.get("labels", {}))
-        self._settings = self._data.reader_settings(labels)
+        sections = {name: config.get(name, {}) for name in ("data", "labels")}
+        options = reading_options(overrides, sections)
+        self._data, self._settings = options.data, options.reader_settings()
 
     def held_out(self) -> tuple[Literal["test", "dev"], list[Path]] | None:
         """Return the test files of the configuration, else its dev files, None without both.

@@ -1,6 +1,7 @@
 """How to read files that a command is given without a configuration: ``--set data.x=...``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,13 +24,21 @@ class ReadingOptions(Section):
         return self.data.reader_settings(self.labels)
 
 
-def reading_options(overrides: Sequence[str]) -> ReadingOptions:
-    """Return the defaults changed by ``key=value`` pairs such as ``data.label_column=2``.
+def reading_options(
+    overrides: Sequence[str], start: Mapping[str, Any] | None = None
+) -> ReadingOptions:
+    """Return settings changed by ``key=value`` pairs such as ``data.label_column=2``.
+
+    Args:
+        overrides: the pairs.
+        start: sections ``data`` and ``labels`` to begin with; by default the defaults.
 
     Raises:
         ConfigError: a key or value is wrong.
     """
     document = Document("", "--set")
+    for name, section in (start or {}).items():
+        document.values[name] = dict(section)
     for override in overrides:
         key, equals, text = override.partition("=")
         path = tuple(key.strip().split("."))

@@ -12,7 +12,7 @@ from bilstm_crf.commands.eval_model import eval_model, evaluate
 from bilstm_crf.commands.run_report import write_run_report
 from bilstm_crf.corpus.labels import model_labels
 from bilstm_crf.corpus.vocabulary import Vocabularies, Vocabulary, WordVocabulary
-from bilstm_crf.errors import DataError, RunError
+from bilstm_crf.errors import ConfigError, DataError, RunError
 from bilstm_crf.evaluation.records import read_analysis
 from bilstm_crf.model.tagger import ModelSection
 from bilstm_crf.prediction.model_file import TrainedModel, save_model
@@ -130,3 +130,14 @@ def test_a_run_without_test_and_dev_has_a_report_without_scores(run: Path):
     text = write_run_report(run, Tagger.load(run / "model.pt")).read_text(encoding="utf-8")
     assert "there are no scores" in text
     assert not (run / "analysis.json").exists()
+
+
+def test_a_file_of_another_layout_is_read_as_told(run: Path, tmp_path: Path):
+    rows = [line.split("\t") for line in TEST.splitlines()]
+    swapped = "\n".join("x\t" + "\t".join(row[::-1]) if row[0] else "" for row in rows) + "\n"
+    (tmp_path / "swapped.tsv").write_text(swapped, encoding="utf-8")
+    told = ["data.token_column=2", "data.label_column=1"]
+    found = eval_model(run, [str(tmp_path / "swapped.tsv")], overrides=told)
+    assert found.readings.headline == eval_model(run).readings.headline
+    with pytest.raises(ConfigError, match=r"data\.tokencolumn: unknown key"):
+        eval_model(run, overrides=["data.tokencolumn=2"])
