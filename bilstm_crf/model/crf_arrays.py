@@ -15,11 +15,14 @@ Array = Any
 """A numpy array or a tensor."""
 
 
-def native(*tensors: Tensor) -> tuple[Any, list[Array]]:
-    """Return numpy and the tensors as its arrays, or, off the CPU, torch and the tensors."""
-    if tensors[0].device.type == "cpu":
-        return np, [tensor.numpy() for tensor in tensors]
-    return torch, list(tensors)
+def native(*tensors: Tensor, large: bool = False) -> tuple[Any, list[Array]]:
+    """Return numpy and the tensors as its arrays.
+
+    Off the CPU, and for ``large`` work, it is torch and the tensors themselves.
+    """
+    if large or tensors[0].device.type != "cpu":
+        return torch, list(tensors)
+    return np, [tensor.numpy() for tensor in tensors]
 
 
 def as_tensor(array: Array) -> Tensor:

@@ -11,8 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bilstm_crf.model.crf_arrays import as_tensor, native
+from bilstm_crf.model.crf_arrays import native
 from bilstm_crf.model.crf_lattice import Lattice
+
+LARGE_PRODUCT = 200_000
+"""Above this many multiplications numpy's library may use threads of its own, as many as cores."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,7 @@ class WeightMessages:
         # all steps and sentences together that is one matrix product.
         before = (self.alpha * share)[:-1].flip(0).view(-1, states)
         after = self.gamma_backward[:-1].reshape(-1, states)
-        xp, (before, after) = native(before, after)
-        product = as_tensor(xp.matmul(before.T, after))
-        return joint.mul_(share), product.mul_(self.pairs)
+        return joint.mul_(share), before.T.mm(after).mul_(self.pairs)
 
     def log_beta(self) -> Float[Tensor, "steps batch states"]:
         """Return the log of ``beta``."""
@@ -138,7 +139,9 @@ def _sweep(
     carried = torch.empty_like(tokens)
     carried[0] = 1.0
     both = torch.stack([pairs, pairs.T])
-    xp, (own, before, weights, message) = native(tokens, carried, both, tokens[0].clone())
+    message = tokens[0].clone()
+    large = message.numel() * len(pairs) > LARGE_PRODUCT
+    xp, (own, before, weights, message) = native(tokens, carried, both, message, large=large)
     # Smaller values come only from sentences without an allowed path, or are found out later.
     smallest = math.exp(-budget)
     factors = []

@@ -238,6 +238,18 @@ def test_single_precision_messages_serve_devices_without_double(monkeypatch):
     assert_close(crf.marginals(emissions).sum(2), torch.ones(2, 200))
 
 
+def test_large_products_give_what_small_ones_give():
+    generator = torch.Generator().manual_seed(8)
+    crf = random_crf(40, generator)
+    emissions = torch.randn(80, 4, 40, generator=generator, dtype=torch.float64)
+    lengths = torch.randint(5, (80,), generator=generator)
+    together = crf.log_partition(emissions, lengths)
+    some = [
+        crf.log_partition(*part) for part in zip(emissions.split(9), lengths.split(9), strict=True)
+    ]
+    assert_close(together, torch.cat(some))
+
+
 def test_devices_without_numpy_run_the_same_code(monkeypatch):
     generator = torch.Generator().manual_seed(6)
     crf = random_crf(4, generator)
@@ -253,7 +265,7 @@ def test_devices_without_numpy_run_the_same_code(monkeypatch):
 
     on_cpu, paths = answers()
     for module in ("crf_lattice", "crf_weight_messages", "crf_decoding"):
-        monkeypatch.setattr(f"bilstm_crf.model.{module}.native", lambda *a: (torch, list(a)))
+        monkeypatch.setattr(f"bilstm_crf.model.{module}.native", lambda *a, **_: (torch, list(a)))
     elsewhere, same_paths = answers()
     assert_close(elsewhere, on_cpu)
     assert same_paths == paths
