@@ -97,6 +97,10 @@ def test_tour_runs_as_it_is_written(tmp_path: Path) -> None:
     commands = re.findall(r"^\$ bilstm-crf (.*)$", tour, re.MULTILINE)
     programs = [["-m", "bilstm_crf", *shlex.split(command)] for command in commands]
     programs += [["-c", code] for code in re.findall(r"```python\n(.*?)```", tour, re.DOTALL)]
+    elsewhere = README[README.index("## In other programs") : README.index("## Several processes")]
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", elsewhere, re.DOTALL)):
+        (tmp_path / f"program{number}.py").write_text(code, encoding="utf-8")
+        programs.append([f"program{number}.py"])
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for program in programs:
         done = subprocess.run(
@@ -109,7 +113,7 @@ def test_tour_runs_as_it_is_written(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout or "train" in program
-    assert len(programs) > 4
+    assert len(programs) > 5
 
 
 if __name__ == "__main__":
