@@ -45,6 +45,13 @@ class Config(Section):
                 raise ValueError("training.patience needs data.dev, which chooses the best epoch")
             if self.training.schedule.type == "plateau":
                 raise ValueError("training.schedule plateau needs data.dev, whose F1 it follows")
+        model = self.model
+        sees_forms = model.word_embeddings.size or model.form_embeddings.size
+        if not sees_forms and model.char_encoder.type == "none" and not self.data.features:
+            raise ValueError(
+                "model.word_embeddings.size, model.form_embeddings.size and model.char_encoder "
+                "leave the network nothing to see; turn one of them on"
+            )
         return self
 
     def resolve(self, base: Path) -> "Config":

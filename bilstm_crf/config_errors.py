@@ -1,6 +1,7 @@
 """What is wrong with a configuration, in words: place, key, what was found, what is expected."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -76,7 +77,8 @@ def _what_is_wrong(error: ErrorDetails, path: KeyPath, root: type[Section]) -> s
         return "expected a section of keys" + (f" ({keys})" if keys else "")
     if kind == "string_type" and isinstance(error["input"], int | float):
         return f"should be text; put quotes around it: '{error['input']}'"
-    message = error["msg"].removeprefix("Value error, ").replace("Input should", "should")
+    message = error["msg"].removeprefix("Value error, ")
+    message = re.sub(r"^(Input|String|List|Value) should", "should", message)
     return message.replace("should be a valid list", "should be a list")
 
 

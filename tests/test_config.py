@@ -54,6 +54,7 @@ def test_whole_numbers(write: Any) -> None:
         ("optimizer", "{learning_rate: true}", "true and false have no meaning here, found true"),
         ("optimizer", "{learning_rate: -1}", "should be greater than 0, found -1"),
         ("optimizer", "{learning_rate: 0}", "should be greater than 0, found 0"),
+        ("optimizer", "{betas: [0.9, 1]}", "betas.1: should be less than 1, found 1"),
         ("clip", ".inf", "clip: should be a valid number"),
         ("clip", "nan", "clip: should be a finite number, found 'nan'"),
         ("epochs", "2.5", "epochs: should be a valid integer"),
@@ -139,6 +140,14 @@ def test_rules_between_keys_name_both(write: Any) -> None:
     assert mistakes(write("data: {train: x}\ntraining: {schedule: plateau}\n")) == [
         "a.yaml: training.schedule plateau needs data.dev, whose F1 it follows"
     ]
+
+
+def test_a_network_that_sees_nothing_is_refused(write: Any) -> None:
+    blind = "data: {}\nmodel: {word_embeddings: {size: 0}, char_encoder: none"
+    forms = "form_embeddings: {size: 0}}\n"
+    assert "leave the network nothing to see" in mistakes(write(f"{blind}, {forms}"))[0]
+    seeing = write(f"{blind}, form_embeddings: {{size: 2}}}}\n")
+    assert load_config(seeing).model.form_embeddings.size == 2
 
 
 def test_the_data_section_has_no_default(write: Any) -> None:

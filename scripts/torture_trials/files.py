@@ -7,7 +7,8 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 from bilstm_crf import Tagger
-from bilstm_crf.commands.predict import PredictOptions, predict_command
+from bilstm_crf.commands.predict import predict_command
+from bilstm_crf.commands.predict_options import PredictOptions
 from bilstm_crf.commands.train import resume
 from bilstm_crf.config import load_config
 from bilstm_crf.corpus.encoding import encode
