@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> None:
     losses: list[list[str]] = []
     paths: list[list[str]] = []
     for shape in options.shape or SHAPES:
-        problem = Problem.random(*shape, options.device)
+        batch, steps, labels = shape
+        problem = Problem.random(batch, steps, labels, options.device)
         layers = _layers(problem, options.slow_rounds)
         _check_agreement(problem, layers)
         tasks = [(losses, "loss"), (paths, "decode")]
