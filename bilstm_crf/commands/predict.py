@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 
@@ -35,15 +36,20 @@ def predict_command(
         if output != "-" and path != STANDARD_INPUT and path.absolute() == Path(output).absolute():
             raise ConfigError(f"{output}: is an input too; write to another file")
     settings = reading_options(options.overrides).reader_settings()
-    following = (Source(path, options.input_format, settings) for path in paths)
-    first = next(following)
-    output_format = options.output_format
-    if output_format == "auto":
-        output_format = "jsonl" if first.format == "jsonl" else "tokens"
-    options.check(output_format)
-    only_labels = options.wants_only_labels(output_format)
-    labeller = load_labeller(model, options, only_labels=only_labels)
-    with binary_output(output) as stream, TokenBar(output_is_shown=output == "-") as bar:
+    with ExitStack() as opened:
+        following = (
+            opened.enter_context(closing(Source(path, options.input_format, settings)))
+            for path in paths
+        )
+        first = next(following)
+        output_format = options.output_format
+        if output_format == "auto":
+            output_format = "jsonl" if first.format == "jsonl" else "tokens"
+        options.check(output_format)
+        only_labels = options.wants_only_labels(output_format)
+        labeller = load_labeller(model, options, only_labels=only_labels)
+        stream = opened.enter_context(binary_output(output))
+        bar = opened.enter_context(TokenBar(output_is_shown=output == "-"))
         job = PredictionJob(labeller, options, settings, bar, stream.flush)
         for piece in job.run(chain([first], following), output_format):
             stream.write(piece)

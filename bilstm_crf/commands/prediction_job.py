@@ -143,14 +143,16 @@ class Source:
 
     def blocks(self, whole_sentences: bool) -> Iterator[bytes]:
         """Yield the whole input in blocks, and close it."""
-        try:
-            yield from read_blocks(
-                self._stream,
-                self.path,
-                head=self._head,
-                whole_sentences=whole_sentences,
-                encoding=self._encoding,
-            )
-        finally:
-            if self.path != STANDARD_INPUT:
-                self._stream.close()
+        yield from read_blocks(
+            self._stream,
+            self.path,
+            head=self._head,
+            whole_sentences=whole_sentences,
+            encoding=self._encoding,
+        )
+        self.close()
+
+    def close(self) -> None:
+        """Close the input."""
+        if self.path != STANDARD_INPUT:
+            self._stream.close()

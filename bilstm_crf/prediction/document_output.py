@@ -31,16 +31,16 @@ def write_token_lines(documents: Iterable[LabelledDocument], scheme: str) -> Ite
 def write_jsonl(documents: Iterable[LabelledDocument], scheme: str) -> Iterator[str]:
     """Yield an object a line: what came in, the text, and its entities under ``spans``.
 
-    With marginals there are ``tokens`` with the probability of each label; with k best paths
-    ``k_best`` lists for each sentence sets of entities with their probability.
+    With marginals, ``marginals`` lists the tokens and the probability of each label; with k best
+    paths, ``k_best`` lists for each sentence sets of entities with their probability.
     """
     for labelled in documents:
         document = labelled.document
         fields = {**document.fields, "text": document.text}
         fields["spans"] = [_entry(span, document.text) for span in labelled.spans()]
         if any(one.marginals is not None for one in labelled.predictions):
-            fields["tokens"] = [
-                entry for one in labelled.predictions for entry in _tokens(one, document.text)
+            fields["marginals"] = [
+                entry for one in labelled.predictions for entry in _marginals(one, document.text)
             ]
         if any(one.k_best is not None for one in labelled.predictions):
             fields["k_best"] = [_ranked(one, labelled) for one in labelled.predictions]
@@ -59,7 +59,7 @@ def _entry(span: Span, text: str) -> dict[str, Any]:
     return entry
 
 
-def _tokens(prediction: Prediction, text: str) -> list[dict[str, Any]]:
+def _marginals(prediction: Prediction, text: str) -> list[dict[str, Any]]:
     offsets, marginals = prediction.sentence.offsets or (), prediction.marginals or []
     return [
         {

@@ -170,7 +170,7 @@ class _Lines:
             except UnicodeDecodeError as error:
                 message = (
                     f"byte 0x{line[error.start]:02x} at offset {error.start} of the line is not "
-                    "UTF-8; name the file's own encoding with --encoding, or convert the file"
+                    "UTF-8; name the file's own encoding with --set data.encoding=NAME"
                 )
                 raise DataError(message, self._path, number) from None
 

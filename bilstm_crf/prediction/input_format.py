@@ -1,5 +1,7 @@
 """What an input to predict on is: token lines, running text or JSON lines, from its beginning."""
 
+import re
+
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK
 from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
 
@@ -18,8 +20,7 @@ def detect_input_format(head: bytes) -> str:
     than four on average, or all end like sentences. Everything else is a token a line.
     """
     text = head[:_HEAD_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
-    start = text.lstrip()
-    if start.startswith("{") and start[1:].lstrip()[:1] in ('"', "}"):
+    if re.match(r'\s*\{[ \t]*["}]', text):
         return "jsonl"
     lines = [line.strip(BLANK) for line in text.split("\n") if line.strip(BLANK)]
     if len(lines) > 1 and not text.endswith("\n"):

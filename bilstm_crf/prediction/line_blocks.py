@@ -95,7 +95,7 @@ def _recoder(encoding: str, path: Path) -> Callable[[bytes, bool], bytes]:
         name = codecs.lookup(encoding).name
         decoder = codecs.getincrementaldecoder(name)()
     except (LookupError, TypeError):
-        raise DataError(f"unknown encoding {encoding!r} (--encoding)", path) from None
+        raise DataError(f"unknown encoding {encoding!r} (data.encoding)", path) from None
     return _Recode(None if name == "utf-8" else decoder, encoding, path)
 
 
@@ -112,7 +112,7 @@ class _Recode:
         try:
             text = self._decoder.decode(data, final)
         except UnicodeError as error:
-            message = f"is not {self._encoding} ({error}); see --encoding"
+            message = f"is not {self._encoding} ({error}); see --set data.encoding"
             raise DataError(message, self._path, self._line) from None
         self._line += text.count("\n")
         return text.encode()

@@ -105,7 +105,13 @@ class TokenLineReader:
     def _detect(self, block: bytes) -> Layout:
         head = block[: block.find(b"\n", _HEAD_BYTES) + 1] or block
         text = head.decode("utf-8", "replace").replace("\r\n", "\n")
-        layout = detect_layout(text, self._settings, self._path, labelled=False)
+        try:
+            layout = detect_layout(text, self._settings, self._path, labelled=False)
+        except DataError as error:
+            if not self._settings.features:
+                raise
+            needed = ", ".join(f"{n!r} ({c})" for n, c in self._settings.features.items())
+            raise DataError(f"{error}; the model needs the extra columns {needed}") from None
         self._header_expected = layout.has_header
         if layout.comments in ("auto", "none"):
             self._token = _token_pattern(layout)
@@ -177,6 +183,8 @@ class TokenLineReader:
         columns = layout.split(text)
         if DOCUMENT_MARK in (columns[0], columns[min(layout.token, len(columns) - 1)]):
             return None
+        if text.startswith((DOCUMENT_MARK + " ", DOCUMENT_MARK + "\t")):
+            return None
         return [] if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]) else columns
 
     def _row(self, columns: list[str], line: int, layout: Layout) -> tuple[str, dict[str, str]]:
@@ -198,8 +206,8 @@ def wrong_byte(found: TokenLines, path: Path) -> DataError:
             token.decode()
         except UnicodeDecodeError as error:
             message = (
-                f"byte 0x{token[error.start]:02x} in the token is not UTF-8; name the file's "
-                "own encoding with --encoding, or convert the file"
+                f"byte 0x{token[error.start]:02x} in the token is not UTF-8; name the "
+                "file's own encoding with --set data.encoding=NAME, or convert the file"
             )
             return DataError(message, path, found.where(number))
     raise ValueError("every token is UTF-8")
