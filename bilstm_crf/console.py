@@ -113,7 +113,8 @@ def print_table(
 ) -> None:
     """Write a table of results to stdout: ruled on a terminal, plain columns elsewhere.
 
-    Plain is also for terminals that want no decoration (NO_COLOR, TERM=dumb).
+    Plain is also for terminals that want no decoration (NO_COLOR, TERM=dumb), and for those too
+    narrow for the rules, which would break numbers into pieces.
     """
     rows = [list(row) for row in rows]
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
@@ -125,8 +126,11 @@ def print_table(
             table.add_column(name, justify="right" if number else "left", overflow="fold")
         for row in rows:
             table.add_row(*row)
-        Console().print(table, markup=False)
-        return
+        screen = Console()
+        unlimited = screen.options.update(width=sys.maxsize)
+        if screen.measure(table, options=unlimited).maximum <= screen.width:
+            screen.print(table, markup=False)
+            return
     if title:
         print(title)
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]

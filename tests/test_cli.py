@@ -254,6 +254,24 @@ def test_a_table_on_a_terminal(
     assert ("\x1b" in out or "│" in out) == is_ruled
 
 
+@pytest.mark.parametrize(("columns", "is_ruled"), [("20", False), ("80", True)])
+def test_a_narrow_terminal_breaks_no_number(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: str,
+    is_ruled: bool,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    names = ["type", "precision", "recall"]
+    console.print_table(names, [["PER", "12.34", "100.00"]])
+    out = capsys.readouterr().out
+    assert all(word in out for word in [*names, "PER", "12.34", "100.00"])
+    assert ("│" in out) == is_ruled
+
+
 def test_a_piped_table_is_whole_however_wide(capsys: pytest.CaptureFixture[str]) -> None:
     name = "a-very-long-entity-type-" * 5
     console.print_table(["type", "F1"], [[name, "1.00"], ["X", "100.00"]], title="Scores")
