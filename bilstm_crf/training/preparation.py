@@ -50,8 +50,6 @@ class PretrainedVectors:
         self._row_of = [{word: row for row, word in enumerate(file.words)} for file in self._files]
         self.size = sum(file.matrix.shape[1] for file in self._files)
         for path, file in zip(section.vector_paths, self._files, strict=True):
-            for note in file.notes:
-                logger.warning("%s", note)
             logger.info("%s: %d vectors of size %d", path, len(file.words), file.matrix.shape[1])
         if self._files and self.size != section.size:
             names = ", ".join(str(path) for path in section.vector_paths)
