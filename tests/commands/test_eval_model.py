@@ -64,7 +64,7 @@ def test_scores_agree_wherever_they_are_made(run: Path, tmp_path: Path):
 
 
 def test_a_type_only_the_test_data_has_is_missed(run: Path, caplog: pytest.LogCaptureFixture):
-    """Case D20: named in a warning, counted and never found."""
+    """Named in a warning, counted and never found."""
     with caplog.at_level(logging.WARNING, "bilstm_crf"):
         scores = eval_model(run).readings.headline
     assert "entity types that the model does not know, scored as missed: ORG (5)" in caplog.text

@@ -193,6 +193,19 @@ def test_training_data_without_entities(
     assert tagger.predict_tokens([["the", "boats"], ["unheard"]]) == [["O", "O"], ["O"]]
 
 
+@pytest.mark.parametrize("constraints", ["none", "decode", "train_and_decode"])
+def test_labels_against_the_scheme_cost_no_more_than_others(
+    command: Callable, make_config: Callable, tmp_path: Path, constraints: str
+) -> None:
+    write(tmp_path / "train.conll", "Ada O\nBerg I-PER\nsang I-PER\n\nFen B-LOC\nwaits O\n")
+    path = make_config(data={"dev": "train.conll", "test": None}, epochs=2,
+                       model={"crf": {"constraints": constraints}})  # fmt: skip
+    done = command("train", path, "--output-dir", tmp_path / "run")
+    assert done.code == 0
+    assert f"repaired in memory ({tmp_path}/train.conll:2: I-PER continues nothing" in done.err
+    assert all(0 < line["train_loss"] < 20 for line in metrics_of(tmp_path / "run"))
+
+
 def test_entity_types_that_training_never_saw_count_as_missed(
     command: Callable, make_config: Callable, tmp_path: Path
 ) -> None:

@@ -190,7 +190,7 @@ def test_readings_agree_on_well_formed_rows():
 
 
 def test_malformed_predictions_divide_the_readings():
-    """Case V01: entities that begin with I count for the lenient rules only."""
+    """Entities that begin with I count for the lenient rules only."""
     gold = ["B-PER I-PER O B-LOC", "O B-LOC I-LOC I-LOC", "B-PER O B-PER I-PER", "O O B-LOC O"]
     predicted = [
         "I-PER I-PER O I-LOC",
@@ -233,7 +233,7 @@ def test_illegal_labels_are_counted_with_what_each_reading_made_of_them():
 
 
 def test_adjacent_entities_predicted_as_one_are_wrong_in_every_reading():
-    """Case V05: the border between E and B counts."""
+    """The border between E and B counts."""
     gold = [["B-M", "E-M", "B-M", "E-M"], ["S-M", "S-M"]]
     predicted = [["B-M", "I-M", "I-M", "E-M"], ["B-M", "E-M"]]
     for scores in readings(gold, predicted, scheme="BIOES").by_name.values():
@@ -252,7 +252,7 @@ def test_adjacent_entities_predicted_as_one_are_wrong_in_every_reading():
     ],
 )
 def test_nothing_to_score_gives_zeros_and_a_note(gold, predicted, support, guessed):
-    """Cases V03 and D21: never NaN, never a crash."""
+    """Never NaN, never a crash."""
     found = readings(gold, predicted, scheme="BIO")
     for scores in found.by_name.values():
         assert (scores.support, scores.predicted) == (support, guessed)
@@ -264,7 +264,7 @@ def test_nothing_to_score_gives_zeros_and_a_note(gold, predicted, support, guess
 
 
 def test_a_type_the_model_never_saw_is_missed():
-    """Case D20: gold ORG stays in the sum though no prediction can match it."""
+    """Gold ORG stays in the sum though no prediction can match it."""
     gold = ["B-PER I-PER O", "B-LOC O B-LOC O", "B-ORG I-ORG O B-PER", "B-ORG O"]
     rows = [row.split() for row in gold]
     best = [[label if "ORG" not in label else "O" for label in row] for row in rows]
