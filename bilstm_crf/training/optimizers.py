@@ -10,7 +10,6 @@ from bilstm_crf.section import Section, chosen_by_type
 from bilstm_crf.training.dense_optimizers import DenseAdamW, DenseOptimizer, DenseSGD
 from bilstm_crf.training.row_optimizers import RowAdam, RowGradients, RowOptimizer, RowSGD
 
-
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
