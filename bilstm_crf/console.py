@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -58,7 +58,7 @@ class EpochBar:
         self, epoch: int, step: int, steps: int, loss: float, tokens_per_second: float
     ) -> None:
         """Draw the bar as it stands after a step."""
-        if not sys.stderr.isatty():
+        if not _takes_decoration(sys.stderr):
             return
         if self._bar is None:
             self._bar = _new_bar(f"epoch {epoch}", steps)
@@ -83,7 +83,8 @@ class TokenBar:
 
     def __init__(self, *, output_is_shown: bool):
         self._bar: tqdm[NoReturn] | None = None
-        self._wanted = sys.stderr.isatty() and not (output_is_shown and sys.stdout.isatty())
+        is_hidden = not (output_is_shown and sys.stdout.isatty())
+        self._wanted = is_hidden and _takes_decoration(sys.stderr)
 
     def __enter__(self) -> "TokenBar":
         if self._wanted:
@@ -102,6 +103,12 @@ class TokenBar:
             self._bar.close()
 
 
+def _takes_decoration(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that nobody asked to keep plain."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
 def _new_bar(description: str, total: int) -> "tqdm[NoReturn]":
     from tqdm import tqdm
 
@@ -117,7 +124,7 @@ def print_table(
     narrow for the rules, which would break numbers into pieces.
     """
     rows = [list(row) for row in rows]
-    if sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+    if _takes_decoration(sys.stdout):
         from rich.console import Console
         from rich.table import Table
 

@@ -223,21 +223,28 @@ def test_no_bar_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+DECORATION = [("NO_COLOR", "1", False), ("TERM", "dumb", False), ("TERM", "xterm", True)]
+
+
+@pytest.mark.parametrize(("name", "value", "is_drawn"), DECORATION)
 def test_a_bar_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    is_drawn: bool,
 ) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     bar = console.EpochBar()
     bar.show(1, 5, 10, 0.5, 1000.0)
     bar.show(1, 10, 10, 0.25, 2000.0)
     bar.close()
-    assert "epoch 1" in capsys.readouterr().err
+    assert ("epoch 1" in capsys.readouterr().err) == is_drawn
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "is_ruled"),
-    [("NO_COLOR", "1", False), ("TERM", "dumb", False), ("TERM", "xterm", True)],
-)
+@pytest.mark.parametrize(("name", "value", "is_ruled"), DECORATION)
 def test_a_table_on_a_terminal(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
