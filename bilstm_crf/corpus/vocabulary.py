@@ -79,10 +79,10 @@ class WordVocabulary:
 
     def row(self, form: str) -> int:
         """Return the row of a word form: the first of its look-up keys that has one, else 0."""
-        for key in lookup_keys(form):
-            if key in self._all:
-                return self._all.id(key)
-        return UNKNOWN
+        number = self._all.id(form)
+        if number == UNKNOWN:  # most words have a row as they are; only the others pay for more
+            number = next((n for key in lookup_keys(form) if (n := self._all.id(key))), UNKNOWN)
+        return number
 
 
 def training_key(form: str, known_vectors: "set[str] | Mapping[str, object]") -> str:
