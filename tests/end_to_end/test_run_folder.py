@@ -177,7 +177,10 @@ def test_a_file_system_without_locks_is_warned_of(
 
 @pytest.fixture
 def small_files() -> Any:
-    """Let no file grow beyond a size, as on a full disk; the limit is lifted afterwards."""
+    """Let no file grow beyond a size, as on a full disk.
+
+    A test lifts the limit itself as soon as it can: pytest's own output may be a file too.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
@@ -192,8 +195,10 @@ def small_files() -> Any:
 def test_a_full_disk_ends_the_run_with_its_reason_and_leaves_no_half_file(
     command: Callable, make_config: Callable, tmp_path: Path, small_files: Callable
 ) -> None:
+    config = make_config(epochs=1)
     small_files(20_000)
-    done = command("train", make_config(epochs=1), "--output-dir", tmp_path / "run")
+    done = command("train", config, "--output-dir", tmp_path / "run")
+    small_files(resource.RLIM_INFINITY)
     assert done.code == 1
     last = done.err.splitlines()[-1]
     assert last == f"error: {tmp_path}/run/state.pt: cannot be written: File too large"
@@ -218,10 +223,10 @@ def test_a_disk_that_fills_up_leaves_the_old_files_and_the_run_can_go_on(
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "add_metrics", fill)
         done = command("train", config, "--output-dir", tmp_path / "run")
+    small_files(resource.RLIM_INFINITY)
     assert done.code == 1
     assert "state.pt: cannot be written: File too large" in done.err
     assert contents(tmp_path / "run") == before
-    small_files(resource.RLIM_INFINITY)
     assert command("train", "--resume", tmp_path / "run").code == 0
     reports = [
         json.loads((tmp_path / run / "report.json").read_text(encoding="utf-8"))
@@ -238,6 +243,7 @@ def test_a_text_file_that_cannot_be_written_stays_as_it_was(
     small_files(1000)
     with pytest.raises(RunError, match=r"a\.txt: cannot be written: File too large"):
         folder.write_text("a.txt", "x" * 5000)
+    small_files(resource.RLIM_INFINITY)
     assert contents(tmp_path) == {"a.txt": b"old"}
 
 
