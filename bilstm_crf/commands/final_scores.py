@@ -84,5 +84,16 @@ def _score(
     model: TrainedModel, run: TrainingSetUp, device: torch.device
 ) -> dict[str, EntityScores]:
     network = model.network().to(device)
-    held = {"dev": run.dev, "test": run.test}
-    return {name: data.score(network) for name, data in held.items() if data is not None}
+    scores = {}
+    for name, data in (("dev", run.dev), ("test", run.test)):
+        if data is None:
+            continue
+        predicted = data.decode(network)
+        scores[name] = data.score_labels(predicted)
+        if malformed := data.count_malformed(predicted):
+            logger.warning(
+                "%s: %d of %d predicted label sequences are malformed in %s and were read by the "
+                "rule for such; model.crf.constraints: decode rules them out",
+                name, malformed, len(predicted), model.scheme,
+            )  # fmt: skip
+    return scores

@@ -18,6 +18,7 @@ from bilstm_crf.corpus.labels import (
     LabelsSection,
     convert_labels,
     detect_scheme,
+    invalid_positions,
     labels_to_spans,
     split_label,
 )
@@ -80,17 +81,26 @@ class HeldOut:
     model_labels: tuple[str, ...]
     model_scheme: str
 
-    def predict(self, network: TaggerNetwork) -> list[list[str]]:
-        """Return the labels a network gives each sentence, in the scheme of the file."""
+    def decode(self, network: TaggerNetwork) -> list[list[str]]:
+        """Return the labels a network gives each sentence, in the scheme of the model."""
         names = self.model_labels
-        return [
-            convert_labels([names[i] for i in path.tolist()], self.model_scheme, self.scheme)
-            for path in decode_corpus(network, self.corpus, self.forms)
-        ]
+        paths = decode_corpus(network, self.corpus, self.forms)
+        return [[names[i] for i in path.tolist()] for path in paths]
 
     def score(self, network: TaggerNetwork) -> EntityScores:
         """Return the entity scores of a network."""
-        return score(self.gold, self.predict(network), scheme=self.scheme)
+        return self.score_labels(self.decode(network))
+
+    def score_labels(self, predicted: list[list[str]]) -> EntityScores:
+        """Return the entity scores of predictions in the scheme of the model."""
+        in_file_scheme = [
+            convert_labels(labels, self.model_scheme, self.scheme) for labels in predicted
+        ]
+        return score(self.gold, in_file_scheme, scheme=self.scheme)
+
+    def count_malformed(self, predicted: list[list[str]]) -> int:
+        """Return how many predictions of a model are no sequences of its scheme."""
+        return sum(bool(invalid_positions(labels, self.model_scheme)) for labels in predicted)
 
 
 def hold_out(

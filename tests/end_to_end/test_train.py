@@ -282,3 +282,16 @@ def test_curves_for_tensorboard_need_the_extra(
     assert done.code == 1
     assert "pip install 'bilstm-crf[tensorboard]'" in done.err
     assert not (tmp_path / "run" / "model.pt").exists()
+
+
+@pytest.mark.parametrize(("constraints", "is_told"), [("none", True), ("decode", False)])
+def test_predictions_against_the_scheme_are_counted(
+    command: Callable, make_config: Callable, tmp_path: Path, constraints: str, is_told: bool
+) -> None:
+    config = make_config(epochs=1, model={"crf": {"constraints": constraints}})
+    untrained = ("--set", "training.optimizer.learning_rate=1e-9")
+    done = command("train", config, *untrained, "--output-dir", tmp_path / "run")
+    assert done.code == 0
+    counted = re.findall(r"test: (\d+) of \d+ predicted label sequences are malformed", done.err)
+    assert bool(counted) == is_told
+    assert all(int(count) > 0 for count in counted)
