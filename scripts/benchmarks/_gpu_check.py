@@ -124,8 +124,8 @@ def check_waiting(checks: Checks, train_file: Path, device: str) -> None:
     torch.cuda.set_sync_debug_mode("warn")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for batch in trainer._plan_epoch()[:20]:
-            trainer._take_step([batch], 1.0)
+        for group, batches in trainer._with_batches([[b] for b in trainer._plan_epoch()[:20]]):
+            trainer._take_step(batches, len(group[0]), 1.0)
     torch.cuda.set_sync_debug_mode("default")
     places = sorted({f"{Path(w.filename).name}:{w.lineno}" for w in caught})
     found = f"{len(caught)} times in 20 steps {', '.join(places)}"
