@@ -1,5 +1,6 @@
 """Token lines come back line by line, byte for byte, with their labels."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_no_line_is_lost_or_changed(lines: list[str], keep: bool):
     for line, result in zip(text.split("\n"), found, strict=True):
         if result == line:
             continue
-        label = result.rstrip("\r").split("\t" if "\t" in result else " ")[-1]
+        label = re.split("[ \t]", result.rstrip("\r"))[-1]
         assert label in TAGGER.file_labels
         bare = line.rstrip("\r")
         assert result.startswith(bare if keep else bare.split()[0])
