@@ -12,7 +12,6 @@ from hypothesis import settings
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 
-# A busy machine makes single examples slow; that is no fault of what is tested.
 # A busy machine misses any deadline; where CI judges a change, the examples are always the same.
 settings.register_profile("ours", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("ours")
