@@ -133,15 +133,22 @@ class Ground:
 
     def wait(self, child: int, seconds: float = SECONDS_TO_HANG) -> int:
         """Return the exit code of a process, minus the signal that ended it; 1000 if it hangs."""
+        code = self.watch(child, seconds)
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return 1000
+        return code
+
+    def watch(self, child: int, seconds: float) -> int | None:
+        """Return the exit code of a process if it ends within some seconds, else None."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 return os.waitstatus_to_exitcode(status)
-            time.sleep(0.005)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return 1000
+            time.sleep(0.002)
+        return None
 
     def outcome(self, code: int, expected: Sequence[int] = (0,)) -> str:
         """Name what an exit code means."""

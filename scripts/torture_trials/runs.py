@@ -31,38 +31,37 @@ def stops(ground: Ground) -> Tally:
 def _stop_and_resume(ground: Ground, tally: Tally, number: int, signals: list[int]) -> None:
     rng = random.Random(f"{ground.seed} {tally.trial}")
     whole = ground.weights_hash(ground.run)
-    started = time.monotonic()
-    run = ground.folder / "straight"
-    ground.wait(ground.command("train", ground.config, "--output-dir", run, "--overwrite"))
-    length = time.monotonic() - started
-    made = endings = 0
-    while made < number:
+    # The moments come from this many seconds: more after a stop, fewer after an end, so that both
+    # happen, however busy the machine is.
+    length = 1.0
+    endings = stops = 0
+    while stops < number:
         run = ground.folder / f"{tally.trial}-{endings}"
-        while True:
+        code: int | None = None
+        while code != 0:
             resumes = (run / "state.pt").exists()
             started_new = ("train", ground.config, "--output-dir", run, "--overwrite")
-            arguments = ("train", "--resume", run) if resumes else started_new
-            child = ground.command(*arguments)
-            time.sleep(rng.uniform(0, 1.1 * length))
-            sent = rng.choice(signals)
-            try:
+            child = ground.command(*(("train", "--resume", run) if resumes else started_new))
+            code = ground.watch(child, rng.uniform(0, length))
+            if code is None:
+                sent = rng.choice(signals)
                 os.kill(child, sent)
-            except ProcessLookupError:
-                sent = 0
-            code = ground.wait(child)
-            if code == 0:
-                break
-            made += 1
-            # Very early the signal itself ends the process, later the program does.
-            outcome = ground.outcome(code, (-sent, 128 + sent))
-            tally.count(outcome)
+                code = ground.wait(child)
+                # Very early the signal itself ends the process, later the program does.
+                outcome = ground.outcome(code, (-sent, 128 + sent, 0))
+                tally.count(outcome)
+                stops += 1
+                length *= 1.1
+            else:
+                outcome = ground.outcome(code)
+                length *= 0.7
             if outcome != "worked":
                 return
         endings += 1
         if ground.weights_hash(run) != whole:
             tally.count("different")
         shutil.rmtree(run)
-    tally.note = f"{endings} runs ended, each with the same weights"
+    tally.note = f"{endings} runs came to their end, all with the same weights"
 
 
 def full_disk(ground: Ground) -> Tally:
