@@ -144,15 +144,15 @@ def test_stopped_while_dev_is_scored(
 ) -> None:
     config = make_config(epochs=3, average=0.9)
     command("train", config, "--output-dir", tmp_path / "whole")
-    score, calls = HeldOut.score, iter(range(1, 100))
+    decode, calls = HeldOut.decode, iter(range(1, 100))
 
     def interrupted(self: HeldOut, network: Any) -> Any:
         if next(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return score(self, network)
+        return decode(self, network)
 
     with monkeypatch.context() as patch:
-        patch.setattr(HeldOut, "score", interrupted)
+        patch.setattr(HeldOut, "decode", interrupted)
         stopped = command("train", config, "--output-dir", tmp_path / "run")
     assert stopped.code == 130
     assert "epoch 2/3" not in stopped.err
@@ -169,15 +169,15 @@ def test_stopped_while_the_best_model_is_scored(
 ) -> None:
     config = make_config(epochs=2)
     command("train", config, "--output-dir", tmp_path / "whole")
-    score, calls = HeldOut.score, iter(range(1, 100))
+    decode, calls = HeldOut.decode, iter(range(1, 100))
 
     def interrupted(self: HeldOut, network: Any) -> Any:
         if next(calls) == 4:
             os.kill(os.getpid(), signal.SIGTERM)
-        return score(self, network)
+        return decode(self, network)
 
     with monkeypatch.context() as patch:
-        patch.setattr(HeldOut, "score", interrupted)
+        patch.setattr(HeldOut, "decode", interrupted)
         stopped = command("train", config, "--output-dir", tmp_path / "run")
     assert stopped.code == 143
     assert command("train", "--resume", tmp_path / "run").code == 0
