@@ -237,7 +237,10 @@ def predict(
         int, typer.Option(min=0, help="Give so many best label paths of each sentence (jsonl).")
     ] = 0,
     tokens: Annotated[
-        str, typer.Option(help="Cut text into words or characters; auto: as in training.")
+        str,
+        typer.Option(
+            help="Cut text into words, characters or spacy:LANGUAGE; auto: as in training."
+        ),
     ] = "auto",
     vectors: Annotated[
         list[Path] | None,

@@ -10,7 +10,7 @@ from bilstm_crf.prediction.document_output import FORMATS
 from bilstm_crf.prediction.input_format import INPUT_FORMATS
 
 OUTPUT_FORMATS = ("auto", "tokens", "conll", *(name for name in FORMATS if name != "tokens"))
-TOKEN_UNITS = ("auto", "words", "characters")
+TOKEN_UNITS = ("auto", "words", "characters", "spacy")
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,12 @@ class PredictOptions:
         for option, name, known in (
             ("--input-format", self.input_format, INPUT_FORMATS),
             ("--output-format", self.output_format, OUTPUT_FORMATS),
-            ("--tokens", self.tokens, TOKEN_UNITS),
+            ("--tokens", self.tokens.partition(":")[0], TOKEN_UNITS),
         ):
             if name not in known:
                 raise ConfigError(f"{option} {name}: expected {', '.join(known)}")
+        if self.tokens in ("spacy", "spacy:"):
+            raise ConfigError("--tokens spacy: expected a language behind it, such as spacy:en")
 
     def wants_probabilities(self, output_format: str) -> bool:
         """Return whether entities get probabilities: where not said otherwise, in JSON lines."""

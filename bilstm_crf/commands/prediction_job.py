@@ -24,7 +24,8 @@ from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.line_aligned import LineAligned
 from bilstm_crf.prediction.line_blocks import read_blocks, read_some
 from bilstm_crf.prediction.questions import Questions, Thresholds
-from bilstm_crf.prediction.text_sentences import sentences_of
+from bilstm_crf.prediction.spacy_tokens import SpacyTokenizer
+from bilstm_crf.prediction.text_sentences import Tokenizer, sentences_of
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +59,12 @@ class PredictionJob:
         columns = labeller.training_columns
         self._settings = replace(settings, features={**columns, **settings.features})
         self._thresholds = Thresholds.parse(options.thresholds, labeller.types)
-        unit = options.tokens if options.tokens != "auto" else labeller.token_unit
-        self._unit: TokenUnit = "characters" if unit == "characters" else "words"
+        self._unit: TokenUnit | Tokenizer
+        if options.tokens.startswith("spacy:"):
+            self._unit = SpacyTokenizer(options.tokens.removeprefix("spacy:"))
+        else:
+            unit = options.tokens if options.tokens != "auto" else labeller.token_unit
+            self._unit = "characters" if unit == "characters" else "words"
 
     def run(self, sources: Iterable["Source"], output_format: str) -> Iterator[bytes]:
         """Yield the output, piece by piece."""

@@ -1,28 +1,18 @@
 """How probable a model holds given entities and whole label paths to be, right ones and wrong."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
-from numpy.typing import NDArray
 from torch import Tensor
 
-from bilstm_crf.corpus.batches import make_batch, plan_batches
-from bilstm_crf.corpus.encoding import encode
 from bilstm_crf.corpus.labels import spans_to_labels
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.model.crf import CRF
 from bilstm_crf.model.crf_posterior import PathDistribution
 from bilstm_crf.prediction.posterior import Distribution, EntityPatterns, TemperedHead
 from bilstm_crf.prediction.predictor import Tagger
-from bilstm_crf.training.corpora import with_known_columns
-from bilstm_crf.training.preparation import form_table
-
-BATCH_SENTENCES = 64
-BATCH_TOKENS = 4_096
-"""Limits of a batch, padding included; the distribution holds several numbers a label and token."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,8 @@ def score_spans(
     tempered = TemperedHead(tagger.network.head, tagger.model.temperature)
     # The one path of a sentence without tokens is certain.
     results = [[ScoredSpans((), 1.0)] * len(sentences) for _ in alternatives]
-    for numbers, emissions, mask in _emissions(tagger, sentences):
+    for batch in tagger.emissions(sentences):
+        numbers, emissions, mask = batch.sentences.tolist(), batch.emissions, batch.mask
         distribution = tempered.distribution(emissions, mask)
         for result, spans in zip(results, alternatives, strict=True):
             rows = [spans[number] for number in numbers]
@@ -75,24 +66,6 @@ def score_spans(
                     value if len(found) == len(row) else None,
                 )
     return results
-
-
-def _emissions(
-    tagger: Tagger, sentences: Sequence[Sentence]
-) -> Iterator[
-    tuple[NDArray[np.int64], Float[Tensor, "batch time labels"], Bool[Tensor, "batch time"]]
-]:
-    """Yield the numbers of the sentences of a batch, their emissions and mask."""
-    model = tagger.model
-    corpus = encode(sentences, tuple(model.vocabularies.columns))
-    corpus = with_known_columns(corpus, model.vocabularies)
-    forms = form_table(model.section, model.vocabularies)
-    forms.extend(corpus.forms)
-    plan = plan_batches(corpus.lengths, batch_size=BATCH_SENTENCES, batch_tokens=BATCH_TOKENS)
-    with torch.inference_mode():
-        for numbers in plan:
-            batch = make_batch(corpus, forms, numbers, with_labels=False).to(tagger.device)
-            yield numbers, tagger.network.emissions(batch), batch.mask
 
 
 def _path_ids(

@@ -156,6 +156,7 @@ def test_mistakes_are_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     assert "is an input too" in fails(capsys, model, path, "--output", path)
     assert "--input-format xml: expected" in fails(capsys, model, path, "--input-format", "xml")
     assert "--tokens" in fails(capsys, model, path, "--tokens", "bytes")
+    assert "such as spacy:en" in fails(capsys, model, path, "--tokens", "spacy")
     assert "no type 'ORG'" in fails(capsys, model, path, "--threshold", "ORG=0.5")
     assert "--k-best needs" in fails(capsys, model, path, "--k-best", "2")
     assert "--marginals needs" in fails(
@@ -166,6 +167,20 @@ def test_mistakes_are_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     assert "cannot be written" in fails(capsys, model, path, "--output", tmp_path / "no" / "out")
     path.write_text('{"text": "a"}\n{"b": 1}\n', encoding="utf-8")
     assert f"{path}:2: expected a 'text'" in fails(capsys, model, path)
+
+
+def test_text_can_be_cut_by_spacy(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "in.txt"
+    path.write_text("Mira don't sing,  Holt.\n", encoding="utf-8")
+    arguments = (model, path, "--input-format", "text", "--tokens", "spacy:en")
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    assert "pip install 'bilstm-crf[spacy]'" in fails(capsys, *arguments)
+    monkeypatch.delitem(sys.modules, "spacy")
+    pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    tokens = [line.split("\t")[0] for line in run(*arguments).decode().split("\n")]
+    assert tokens == ["Mira", "do", "n't", "sing", ",", "Holt", ".", "", ""]
 
 
 def test_no_locale_changes_a_byte(model: Path, tmp_path: Path):
