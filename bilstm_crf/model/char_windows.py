@@ -10,6 +10,7 @@ pooling walks over the positions without looking anything up.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
@@ -63,6 +64,8 @@ def pooled_window_sums(
 ) -> Float[Tensor, "forms filters"]:
     """Return the maximum over each form's windows of the summed rows of their characters.
 
+    On the CPU only; :class:`bilstm_crf.model.char_encoders.CharCNN` convolves elsewhere.
+
     Args:
         added: what a character adds to the filters at each place of a window.
         rows: row of each window's characters in ``added``.
@@ -85,13 +88,15 @@ class _PooledWindowSums(torch.autograd.Function):
         flat = rows * width + torch.arange(width, device=rows.device)
         scores = F.embedding_bag(flat, added.reshape(num_rows * width, filters), mode="sum")
         best = scores.new_zeros(len(windows.order), filters)
+        # So many small steps are faster in numpy.
+        pooled, of_positions = best.numpy(), scores.numpy()
         begin = 0
         for count in windows.counts:
-            here = scores[begin : begin + count]
+            here = of_positions[begin : begin + count]
             if begin:
-                torch.maximum(best[:count], here, out=best[:count])
+                np.maximum(pooled[:count], here, out=pooled[:count])
             else:
-                best[:count] = here
+                pooled[:count] = here
             begin += count
         ctx.save_for_backward(rows, windows.forms, scores, best)
         ctx.shape = added.shape
