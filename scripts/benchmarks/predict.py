@@ -100,10 +100,13 @@ class _Texts:
         sentences: list[str] = []
         for split in options.splits.split(","):
             text = (options.corpus / f"{split}.conll").read_text(encoding="utf-8")
-            for block in text.split("\n\n"):
-                tokens = [line.split("\t")[0] for line in block.split("\n") if line.strip()]
-                if tokens:
+            tokens: list[str] = []
+            for line in [*text.split("\n"), ""]:
+                if line.strip():
+                    tokens.append(line.split("\t")[0])
+                elif tokens:
                     sentences.append("\n".join(tokens) + "\n\n")
+                    tokens = []
         self.one = options.work / "one.txt"
         self.one.write_text(sentences[0], encoding="utf-8")
         self.short, self.num_short = self._repeat(sentences, options.tokens, options.work)
