@@ -5,31 +5,27 @@ vocabularies as numpy tables, the weights once more for pure numpy, and the pred
 them. Viterbi stays outside the graph: a loop over time does not belong there.
 """
 
-import contextlib
 import importlib.util
-import io
 import json
-import logging
 import shutil
-import warnings
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
-from bilstm_crf.corpus.batches import Batch
-from bilstm_crf.corpus.forms import FEATURE_KINDS, FEATURE_ROWS
+from bilstm_crf.corpus.forms import FEATURE_ROWS
 from bilstm_crf.corpus.labels import SCHEMES, allowed_transitions
 from bilstm_crf.errors import MissingExtraError, RunError
 from bilstm_crf.model.char_encoders import CharCNNSection
 from bilstm_crf.model.column_names import column_module
-from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.prediction import standalone_predictor
-from bilstm_crf.prediction.model_file import TrainedModel
+from bilstm_crf.prediction.model_file import TrainedModel, save_model
+from bilstm_crf.prediction.onnx_graph import write_int8_graph
 from bilstm_crf.prediction.packed_strings import pack_strings
 
 PREDICTOR = "predictor.py"
@@ -54,9 +50,9 @@ def export_model(model: TrainedModel, folder: Path, *, int8: bool = False) -> li
     """
     _require_onnx()
     write_tables(model, folder)
-    _write_graph(model.network(), folder / GRAPH)
+    _write_graph(model, folder / GRAPH)
     if int8:
-        _write_int8(folder / GRAPH, folder / GRAPH_INT8)
+        write_int8_graph(folder / GRAPH, folder / GRAPH_INT8)
     else:
         (folder / GRAPH_INT8).unlink(missing_ok=True)
     names = [GRAPH, GRAPH_INT8, "tables.npz", "weights.npz", "settings.json", PREDICTOR]
@@ -88,89 +84,16 @@ def _require_onnx() -> None:
             raise MissingExtraError(package, "onnx", "the export to ONNX") from None
 
 
-class _EmissionsGraph(nn.Module):
-    """The network with tensors instead of a Batch, as the exporter wants it."""
-
-    def __init__(self, network: TaggerNetwork):
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self,
-        words: Tensor,
-        chars: Tensor,
-        form_features: Tensor,
-        columns: list[Tensor],
-        index: Tensor,
-        lengths: Tensor,
-    ) -> Tensor:
-        named = dict(zip(self.network.columns, columns, strict=True))
-        batch = Batch(words, chars, form_features, index, lengths, columns=named)
-        return self.network.emissions(batch)
-
-
-def _write_graph(network: TaggerNetwork, path: Path) -> None:
-    # Sizes that all differ, so that the exporter takes no two axes for the same.
-    forms, longest, batch, time = 7, 5, 3, 6
-    index = torch.zeros(batch, time, dtype=torch.int64)
-    example = (
-        torch.zeros(forms, dtype=torch.int64),
-        torch.ones(forms, longest, dtype=torch.int64),
-        torch.zeros(forms, len(FEATURE_KINDS), dtype=torch.int64),
-        [torch.zeros_like(index) for _ in network.columns],
-        index,
-        torch.tensor([time, 2, 1]),
-    )
-    dim = torch.export.Dim
-    of_forms, of_batch, of_time = {0: dim("forms")}, {0: dim("batch")}, {1: dim("time")}
-    shapes = (
-        of_forms,
-        {**of_forms, 1: dim("chars")},
-        of_forms,
-        [{**of_batch, **of_time} for _ in network.columns],
-        {**of_batch, **of_time},
-        of_batch,
-    )
-    columns = [f"column.{name}" for name in network.columns]
-    names = ["words", "chars", "form_features", *columns, "index", "lengths"]
-    with _quiet():
-        program = torch.onnx.export(
-            _EmissionsGraph(network).eval(),
-            example,
-            dynamo=True,
-            input_names=names,
-            output_names=["emissions"],
-            dynamic_shapes=shapes,
-            verbose=False,
-        )
-    if program is None:
-        raise RunError(f"{path}: torch's exporter gave no graph")
-    proto = program.model_proto
-    # The exporter notes the example's own sizes on inner values; they hold for no other batch.
-    del proto.graph.value_info[:]
-    for axis, name in enumerate(("batch", "time")):
-        proto.graph.output[0].type.tensor_type.shape.dim[axis].dim_param = name
-    path.write_bytes(proto.SerializeToString())
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the exporters' progress lines, warnings and log records off the screen."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-
-
-def _write_int8(graph: Path, target: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with _quiet():
-        quantize_dynamic(graph, target, weight_type=QuantType.QInt8)
+def _write_graph(model: TrainedModel, path: Path) -> None:
+    """Write the graph in a process of its own; see :mod:`bilstm_crf.prediction.onnx_graph`."""
+    with tempfile.TemporaryDirectory() as folder:
+        saved = Path(folder) / "model.pt"
+        save_model(model, saved)
+        program = [sys.executable, "-m", "bilstm_crf.prediction.onnx_graph", str(saved), str(path)]
+        done = subprocess.run(program, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        raise RunError(f"{path}: the graph could not be exported: {reason[0]}")
 
 
 def _tables(model: TrainedModel) -> dict[str, NDArray[Any]]:
