@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from bilstm_crf.evaluation.metrics import EntityScores
-
 
 def set_up_logging(verbosity: int = 0) -> None:
     """Send log records to stderr, one plain line each.
@@ -147,19 +145,3 @@ def print_table(
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
-
-
-def print_scores(scores: "EntityScores", *, title: str | None = None) -> None:
-    """Write entity scores to stdout, a row for each type and average."""
-
-    def row(name: str, precision: float, recall: float, f1: float, support: int) -> list[str]:
-        return [name, *(f"{100 * value:.2f}" for value in (precision, recall, f1)), str(support)]
-
-    rows = [row(n, t.precision, t.recall, t.f1, t.support) for n, t in scores.types.items()]
-    support = scores.support
-    rows.append(row("micro avg", scores.precision, scores.recall, scores.f1, support))
-    for name, average in (("macro avg", scores.macro), ("weighted avg", scores.weighted)):
-        rows.append(row(name, average.precision, average.recall, average.f1, support))
-    print_table(["type", "precision", "recall", "F1", "support"], rows, title=title)
-    for note in scores.notes:
-        say(f"note: {note}")

@@ -5,7 +5,7 @@ import random
 import time
 from pathlib import Path
 
-from torture_trials.ground import Ground, corpus
+from torture_trials.ground import PLACES, Ground
 from torture_trials.tally import Tally
 
 
@@ -38,16 +38,19 @@ def long_input(ground: Ground) -> Tally:
 
 
 def _write(path: Path, tokens: int, rng: random.Random) -> int:
-    """Write token lines; return how many lines."""
-    block = "\n".join(row.partition(" ")[0] for row in corpus(1000, rng).split("\n")) + "\n"
-    rows = block.count("\n")
-    size = sum(1 for line in block.split("\n") if line)
-    times = -(-tokens // size)
+    """Write token lines of sentences that do not repeat; return how many lines."""
+    lines = written = 0
     with path.open("w", encoding="utf-8") as file:
-        for number in range(times):
-            # Words that are new to the run, as in real text; the rest comes again and again.
-            file.write(block.replace("Fen", f"Fen{number}"))
-    return rows * times
+        while written < tokens:
+            # As in real text a few words are frequent, and there is no end of rare ones.
+            words = [
+                f"word{int(rng.paretovariate(0.6)) % 500_000}" for _ in range(rng.randint(5, 40))
+            ]
+            words[rng.randrange(len(words))] = rng.choice(PLACES).split()[0]
+            file.write("\n".join(words) + "\n\n")
+            written += len(words)
+            lines += len(words) + 1
+    return lines
 
 
 def _predict(ground: Ground, model: Path, source: Path, output: Path) -> tuple[float, int]:

@@ -169,15 +169,34 @@ def signal_after_step(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def ending() -> Callable[[Path], Any]:
+def ending(metrics_of: Callable, report_of: Callable) -> Callable[[Path], Any]:
     """Return what equal runs have in common: hash of the weights, and metrics but for times."""
 
     def read(run: Path) -> tuple[str, list[dict[str, Any]]]:
-        report = json.loads((run / "report.json").read_text(encoding="utf-8"))
-        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        metrics = [json.loads(line) for line in lines]
+        metrics = metrics_of(run)
         for line in metrics:
             del line["seconds"], line["tokens_per_second"]
-        return report["weights_sha256"], metrics
+        return report_of(run)["weights_sha256"], metrics
+
+    return read
+
+
+@pytest.fixture
+def metrics_of() -> Callable[[Path], list[dict[str, Any]]]:
+    """Return the lines of a run's ``metrics.jsonl``."""
+
+    def read(run: Path) -> list[dict[str, Any]]:
+        text = (run / "metrics.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    return read
+
+
+@pytest.fixture
+def report_of() -> Callable[[Path], dict[str, Any]]:
+    """Return a run's ``report.json``."""
+
+    def read(run: Path) -> dict[str, Any]:
+        return dict(json.loads((run / "report.json").read_text(encoding="utf-8")))
 
     return read

@@ -1,11 +1,8 @@
 """Training from the command line: what is learned, what is written, what is shown."""
 
-import json
 import re
-import resource
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -18,17 +15,8 @@ from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.model_file import load_model
 
 
-def metrics_of(run: Path) -> list[dict[str, Any]]:
-    text = (run / "metrics.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def report_of(run: Path) -> dict[str, Any]:
-    return dict(json.loads((run / "report.json").read_text(encoding="utf-8")))
-
-
 def test_twenty_sentences_are_learned_by_heart(
-    command: Callable, make_config: Callable, tmp_path: Path
+    command: Callable, make_config: Callable, tmp_path: Path, report_of: Callable
 ) -> None:
     config = make_config(
         sentences=20, epochs=30, data={"dev": "train.conll", "test": None},
@@ -44,7 +32,7 @@ def test_twenty_sentences_are_learned_by_heart(
 
 
 def test_a_run_folder_holds_model_metrics_reports_and_the_configuration(
-    command: Callable, make_config: Callable, tmp_path: Path
+    command: Callable, make_config: Callable, tmp_path: Path, metrics_of: Callable
 ) -> None:
     path = make_config()
     run = tmp_path / "somewhere" / "run"
@@ -76,7 +64,11 @@ def test_a_finished_run_is_reported(
 
 
 def test_a_report_that_cannot_be_made_does_not_spoil_the_run(
-    command: Callable, make_config: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Callable,
+    make_config: Callable,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    report_of: Callable,
 ) -> None:
     def fail(folder: Path, tagger: Tagger) -> Path:
         raise DataError("gone", folder)
@@ -101,7 +93,9 @@ def test_output_to_a_file_is_plain_lines(
     assert len(re.findall(r"^epoch ", text, re.MULTILINE)) == 3
 
 
-def test_the_saved_model_predicts_as_the_one_in_memory(make_config: Callable, tmp_path: Path):
+def test_the_saved_model_predicts_as_the_one_in_memory(
+    make_config: Callable, tmp_path: Path, metrics_of: Callable, report_of: Callable
+):
     path = make_config(epochs=20, batch_size=3)
     config = load_config(path)
     model = train(config, tmp_path / "run")
@@ -151,147 +145,3 @@ def test_weights_in_half_precision(
         torch.testing.assert_close(tensor, whole.weights[name].half())
     sizes = [(tmp_path / run / "model.pt").stat().st_size for run in ("whole", "half")]
     assert sizes[1] < 0.75 * sizes[0]
-
-
-# Data that has no entities, or others
-
-
-def write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("patience", [None, 1])
-def test_dev_without_entities_chooses_nothing(
-    command: Callable, make_config: Callable, tmp_path: Path, patience: int | None
-) -> None:
-    write(tmp_path / "dev.conll", "It O\nrained O\n. O\n\nNobody O\ncame O\n")
-    done = command("train", make_config(patience=patience), "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    assert "warning: no entities in the dev data" in done.err
-    assert "dev F1 0.00" in done.err
-    assert "epoch 3/3" in done.err
-    assert "nan" not in done.err.lower()
-    assert load_model(tmp_path / "run" / "model.pt").record["epoch"] == 3
-
-
-def test_training_data_without_entities(
-    command: Callable, make_config: Callable, tmp_path: Path
-) -> None:
-    write(tmp_path / "train.conll", "the O\nboats O\nstay O\n\nrain O\nfell O\n\nhm O\n")
-    path = make_config(data={"dev": "train.conll", "test": "train.conll"})
-    done = command("train", path, "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    assert "warning: no entities in the training data" in done.err
-    assert all(0 <= line["train_loss"] < 1e-6 for line in metrics_of(tmp_path / "run"))
-    assert "loss 0.0000" in done.err
-    assert "loss -" not in done.err
-    report = report_of(tmp_path / "run")
-    assert report["test"]["f1"] == 0.0
-    assert report["test"]["support"] == 0
-    tagger = Tagger.load(tmp_path / "run" / "model.pt")
-    assert tagger.predict_tokens([["the", "boats"], ["unheard"]]) == [["O", "O"], ["O"]]
-
-
-@pytest.mark.parametrize("constraints", ["none", "decode", "train_and_decode"])
-def test_labels_against_the_scheme_cost_no_more_than_others(
-    command: Callable, make_config: Callable, tmp_path: Path, constraints: str
-) -> None:
-    write(tmp_path / "train.conll", "Ada O\nBerg I-PER\nsang I-PER\n\nFen B-LOC\nwaits O\n")
-    path = make_config(data={"dev": "train.conll", "test": None}, epochs=2,
-                       model={"crf": {"constraints": constraints}})  # fmt: skip
-    done = command("train", path, "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    assert f"repaired in memory ({tmp_path}/train.conll:2: I-PER continues nothing" in done.err
-    assert all(0 < line["train_loss"] < 20 for line in metrics_of(tmp_path / "run"))
-
-
-def test_entity_types_that_training_never_saw_count_as_missed(
-    command: Callable, make_config: Callable, tmp_path: Path
-) -> None:
-    path = make_config()
-    write(
-        tmp_path / "test.conll",
-        "Ada B-PER\nBerg I-PER\nsang O\n\nFen B-LOC\nwaits O\n\nThe O\nMill B-ORG\nhired O\n",
-    )
-    done = command("train", path, "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    assert "entity types in test that training never saw, scored as missed: ORG (1)" in done.err
-    report = report_of(tmp_path / "run")
-    assert report["test"]["support"] == 3
-    assert report["test"]["types"]["ORG"]["support"] == 1
-    assert report["test"]["types"]["ORG"]["recall"] == 0.0
-
-
-def test_a_token_of_ten_thousand_characters(
-    command: Callable, make_config: Callable, tmp_path: Path
-) -> None:
-    long = "x" * 10_000
-    text = f"{long} B-LOC\n" + "word O\n" * 299 + "\nAda B-PER\n"
-    path = make_config(data={"train": "long.conll", "test": None}, epochs=1)
-    write(tmp_path / "long.conll", text)
-    done = command("train", path, "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    assert "1 distinct words longer than 40 characters" in done.err
-
-
-@pytest.mark.slow
-def test_long_tokens_and_long_sentences_need_little_memory(
-    command_beside: Callable, make_config: Callable, tmp_path: Path
-) -> None:
-    sentences = ["x" * 10_000 + " B-LOC\n" + "word O\n" * 5] * 16 + ["word O\n" * 300] * 16
-    write(tmp_path / "train.conll", "\n".join(sentences))
-    model = {"word_embeddings": {"size": 100}, "char_encoder": {}, "lstm": {"hidden_size": 128}}
-    path = make_config(epochs=1, batch_size=32, model=model)
-    done = command_beside("train", path, "--output-dir", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
-    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert largest < 2 * 2**20  # KiB
-
-
-# Several seeds
-
-
-def test_several_seeds_report_their_spread_and_keep_the_best(
-    command: Callable, make_config: Callable, tmp_path: Path
-) -> None:
-    done = command("train", make_config(), "--output-dir", tmp_path / "run", "--seeds", 2)
-    assert done.code == 0
-    folders = [tmp_path / "run" / name for name in ("seed-3", "seed-4")]
-    reports = [report_of(folder) for folder in folders]
-    whole = report_of(tmp_path / "run")
-    values = [report["test"]["f1"] for report in reports]
-    assert whole["seeds"]["test"]["f1"] == values
-    assert whole["seeds"]["test"]["mean"] == pytest.approx(sum(values) / 2)
-    assert [report["seed"] for report in reports] == [3, 4]
-    assert reports[0]["weights_sha256"] != reports[1]["weights_sha256"]
-    best = max(reports, key=lambda report: report["dev"]["f1"])
-    assert whole["weights_sha256"] == best["weights_sha256"]
-    assert load_model(tmp_path / "run" / "model.pt").weights_hash() == best["weights_sha256"]
-    assert re.search(r"^dev +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", done.out, re.MULTILINE)
-    again = command("train", "--resume", tmp_path / "run")
-    assert again.code == 1
-    assert "all seeds are finished" in again.err
-
-
-def test_curves_for_tensorboard_need_the_extra(
-    command: Callable, make_config: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    done = command("train", make_config(tensorboard=True), "--output-dir", tmp_path / "run")
-    assert done.code == 1
-    assert "pip install 'bilstm-crf[tensorboard]'" in done.err
-    assert not (tmp_path / "run" / "model.pt").exists()
-
-
-@pytest.mark.parametrize(("constraints", "is_told"), [("none", True), ("decode", False)])
-def test_predictions_against_the_scheme_are_counted(
-    command: Callable, make_config: Callable, tmp_path: Path, constraints: str, is_told: bool
-) -> None:
-    config = make_config(epochs=1, model={"crf": {"constraints": constraints}})
-    untrained = ("--set", "training.optimizer.learning_rate=1e-9")
-    done = command("train", config, *untrained, "--output-dir", tmp_path / "run")
-    assert done.code == 0
-    counted = re.findall(r"test: (\d+) of \d+ predicted label sequences are malformed", done.err)
-    assert bool(counted) == is_told
-    assert all(int(count) > 0 for count in counted)
