@@ -138,6 +138,8 @@ class _Columns:
 
     def number(self, column: Column) -> int:
         """Return the number of a column given by number or name."""
+        if not self._rows:
+            return 0  # nothing will be read from it
         if isinstance(column, str):
             if column in self._names:
                 return self._names.index(column)

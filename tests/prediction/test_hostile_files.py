@@ -13,29 +13,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_fixture import FIXTURE, refused
 
 from bilstm_crf.commands.info import describe_model
 from bilstm_crf.errors import ModelFileError
 from bilstm_crf.prediction.archive import save_archive
 from bilstm_crf.prediction.model_file import load_model
-
-FIXTURE = Path(__file__).parent.parent / "fixtures" / "model-v1.pt"
-
-
-@pytest.fixture
-def content() -> dict[str, Any]:
-    """What is in the fixture, to be changed by a test."""
-    return dict(torch.load(FIXTURE, weights_only=True))
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(ModelFileError) as caught:
-        load_model(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    return message
-
 
 # Files that are no models
 

@@ -7,27 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from model_fixture import refused
 
-from bilstm_crf.errors import ModelFileError
-from bilstm_crf.prediction.model_file import load_model
 from bilstm_crf.prediction.packed_strings import pack_strings
-
-FIXTURE = Path(__file__).parent.parent / "fixtures" / "model-v1.pt"
-
-
-@pytest.fixture
-def content() -> dict[str, Any]:
-    """What is in the fixture, to be changed by a test."""
-    return dict(torch.load(FIXTURE, weights_only=True))
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(ModelFileError) as caught:
-        load_model(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    return message
 
 
 def repeated_lists(content: dict[str, Any]) -> None:

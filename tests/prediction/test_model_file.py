@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from model_fixture import FIXTURE, refused
 
 from bilstm_crf import Tagger
-from bilstm_crf.errors import ModelFileError, RunError
+from bilstm_crf.errors import RunError
 from bilstm_crf.prediction import model_file
 from bilstm_crf.prediction.archive import load_archive
 from bilstm_crf.prediction.model_file import TrainedModel, load_model, save_model
 
-FIXTURE = Path(__file__).parent.parent / "fixtures" / "model-v1.pt"
 SENTENCES = [
     ["Ada", "Berg", "went", "to", "Tarnvik", "."],
     ["Nobody", "in", "Ostby", "knows", "Ole", "."],
@@ -27,21 +27,6 @@ LABELS = [["B-PER", "I-PER", "O", "O", "B-LOC", "O"], ["O", "O", "B-LOC", "O", "
 @pytest.fixture(scope="module")
 def model() -> TrainedModel:
     return load_model(FIXTURE)
-
-
-@pytest.fixture
-def content() -> dict[str, Any]:
-    """What is in the fixture, to be changed by a test."""
-    return dict(torch.load(FIXTURE, weights_only=True))
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(ModelFileError) as caught:
-        load_model(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "\n" not in message
-    return message
 
 
 def plain_types(value: Any) -> Iterator[type]:
