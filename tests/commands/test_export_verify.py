@@ -53,7 +53,9 @@ def test_columns_are_those_of_training(
     assert [row[1] for row in rows if row[:1] in (["onnxruntime"], ["numpy"])] == ["100.000"] * 2
 
 
-@pytest.mark.parametrize(("text", "said"), [("", r"data\.conll: no sentences"), (None, "no such file")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("", r"data\.conll: no sentences"), (None, "no such file")]
+)
 def test_a_file_with_nothing_in_it_is_refused(
     model: Path, tmp_path: Path, text: str | None, said: str
 ) -> None:
