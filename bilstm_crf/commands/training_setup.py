@@ -13,6 +13,7 @@ from bilstm_crf.evaluation.metrics import EntityScores
 from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.prediction.model_file import TrainedModel
 from bilstm_crf.training.corpora import HeldOut, hold_out, read_corpus, read_training_corpus
+from bilstm_crf.training.language_model import NeighbourWords
 from bilstm_crf.training.loop import Trainer
 from bilstm_crf.training.preparation import (
     PretrainedVectors,
@@ -22,6 +23,7 @@ from bilstm_crf.training.preparation import (
     learn_vocabularies,
     load_vectors,
     log_hit_rates,
+    word_counts,
 )
 from bilstm_crf.training.processes import Processes
 from bilstm_crf.training.random_state import seed_everything
@@ -78,9 +80,13 @@ def set_up_training(
     network = build_network(config.model, vocabularies, config.labels.model_scheme)
     if vectors is not None:
         load_vectors(network, vocabularies, vectors)
-    rare = config.model.dropout.rare_words
-    drop_rare_words(network, learned.corpus, vocabularies, vectors, rare)
+    counts = word_counts(learned.corpus, vocabularies)
+    drop_rare_words(network, counts, vocabularies, vectors, config.model.dropout.rare_words)
     network.to(device)
+    guesser = None
+    if config.training.language_model.weight and config.model.word_embeddings.size:
+        guesser = NeighbourWords(config.training.language_model, network.lstm.output_size, counts)
+        guesser.to(device)
     forms = form_table(config.model, vocabularies)
     forms.extend(learned.corpus.forms)
     if forms.num_shortened:
@@ -104,6 +110,8 @@ def set_up_training(
         logger.warning("no data.dev: every epoch counts as the best, the last one is kept")
     processes.start(device)
     processes.share_weights(network)
+    if guesser is not None:
+        processes.share_weights(guesser)
     # Each process drops other units, as it works on other sentences.
     torch.manual_seed(config.seed + processes.rank)
     trainer = Trainer(
@@ -114,6 +122,7 @@ def set_up_training(
         evaluate=None if dev is None else _DevScorer(dev, network, processes, signals),
         seed=config.seed,
         processes=processes,
+        language_model=guesser,
     )
     logger.info(
         "%d words tuned, %d stored, %d characters, %d labels, %s weights",

@@ -38,7 +38,7 @@ class DropoutSection(Section):
     words: float = Field(default=0.05, ge=0, lt=1)
     """Share of distinct words of a batch that are replaced by the unknown word."""
 
-    rare_words: float = Field(default=0.0, ge=0, le=100)
+    rare_words: float = Field(default=0.5, ge=0, le=100)
     """A word without a pretrained vector, seen n times, is replaced by the unknown word with
     probability `rare_words` / (`rare_words` + n), if that is more."""
 
@@ -142,10 +142,14 @@ class TaggerNetwork(nn.Module):
         table: Tensor = self.column_embeddings[column_module(name)].get_parameter("weight")
         return table
 
+    def hidden_states(self, batch: Batch) -> Float[Tensor, "batch time size"]:
+        """Return the BiLSTM's output for each token, the forward direction first."""
+        forms = self.encode_forms(batch)
+        return self._hidden_states(forms, batch.index, batch.lengths, batch.columns)
+
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
-        forms = self.encode_forms(batch)
-        return self.token_emissions(forms, batch.index, batch.lengths, batch.columns)
+        return self._score(self.hidden_states(batch))
 
     def token_emissions(
         self,
@@ -162,21 +166,36 @@ class TaggerNetwork(nn.Module):
             lengths: tokens of each sentence.
             columns: value ids of the extra columns by name, each (batch, time).
         """
+        return self._score(self._hidden_states(forms, index, lengths, columns))
+
+    def _hidden_states(
+        self, forms: Tensor, index: Tensor, lengths: Tensor, columns: Mapping[str, Tensor]
+    ) -> Tensor:
         parts = [look_up(index, forms)]
         parts += [look_up(columns[name], self.column_table(name)) for name in self.columns]
         inputs = side_by_side(parts) if self.columns else parts[0]
-        states = self.output_dropout(self.lstm(self.input_dropout(inputs), lengths))
-        return project(self.projection, states).float()
+        states: Tensor = self.lstm(self.input_dropout(inputs), lengths)
+        return states
 
-    def loss(self, batch: Batch) -> Float[Tensor, "batch"]:
+    def _score(self, states: Tensor) -> Tensor:
+        return project(self.projection, self.output_dropout(states)).float()
+
+    def loss(
+        self, batch: Batch, states: Float[Tensor, "batch time size"] | None = None
+    ) -> Float[Tensor, "batch"]:
         """Return each sentence's loss: minus the log likelihood of its labels, and the CRF's costs.
+
+        Args:
+            batch: sentences with labels.
+            states: their :meth:`hidden_states`, where the caller has them.
 
         Raises:
             ValueError: the batch carries no labels.
         """
         if batch.labels is None:
             raise ValueError("a loss needs a batch with labels")
-        return self.head.loss(self.emissions(batch), batch.labels, batch.mask)
+        states = self.hidden_states(batch) if states is None else states
+        return self.head.loss(self._score(states), batch.labels, batch.mask)
 
     def decode(self, batch: Batch) -> Int64[Tensor, "batch time"]:
         """Return the best label path of each sentence, 0 in the padding."""

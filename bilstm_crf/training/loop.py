@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bilstm_crf.corpus.batches import Batch, make_batch, plan_batches
 from bilstm_crf.corpus.encoding import EncodedCorpus
@@ -20,6 +20,7 @@ from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.training.averaging import WeightAverage
 from bilstm_crf.training.early_stopping import EarlyStopping
 from bilstm_crf.training.events import EpochDone, StepDone, Stopped
+from bilstm_crf.training.language_model import NeighbourWords
 from bilstm_crf.training.optimizers import Optimizer
 from bilstm_crf.training.precision import trains_in_bf16
 from bilstm_crf.training.processes import Processes
@@ -50,6 +51,7 @@ class Trainer:
         evaluate: scores the network on dev, or None.
         seed: decides the order of the batches; dropout follows torch's own generator.
         processes: the group this process trains in.
+        language_model: a second task trained along with the network, on the same device.
     """
 
     def __init__(
@@ -62,13 +64,16 @@ class Trainer:
         evaluate: Callable[[], EntityScores] | None,
         seed: int,
         processes: Processes,
+        language_model: NeighbourWords | None = None,
     ):
         self.network, self._section = network, section
         self._corpus, self._forms, self._evaluate = corpus, forms, evaluate
         self._seed, self._processes = seed, processes
         self._device = next(network.parameters()).device
         self._bf16 = trains_in_bf16(section.precision, self._device)
-        self._optimizer = Optimizer(section.optimizer, network, clip=section.clip)
+        self._language_model = language_model
+        trained = nn.ModuleList([network] if language_model is None else [network, language_model])
+        self._optimizer = Optimizer(section.optimizer, trained, clip=section.clip)
         self._schedule = Schedule(section.schedule, section.epochs)
         self._stopping = EarlyStopping(section.patience)
         self._average = WeightAverage(network, section.average) if section.average else None
@@ -170,8 +175,8 @@ class Trainer:
         losses = torch.zeros((), device=self._device)
         self._optimizer.zero_grad()
         for batch in batches:
-            loss = self._loss(batch)
-            torch.autograd.backward(loss / sentences)
+            loss, whole = self._loss(batch)
+            torch.autograd.backward(whole / sentences)
             losses += loss.detach()
         stop = torch.full((), float(self.stop_requested), device=self._device)
         sums = self._processes.sum_gradients(self._optimizer, torch.stack([losses, stop]))
@@ -182,9 +187,17 @@ class Trainer:
             self._average.after_step()
         return sums
 
-    def _loss(self, batch: Batch) -> Tensor:
+    def _loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the loss of the labels, and what is to be minimised: it and the second task's."""
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
-            return self.network.loss(batch).sum()
+            states = self.network.hidden_states(batch)
+            loss = self.network.loss(batch, states).sum()
+        if self._language_model is None:
+            return loss, loss
+        # The same words in all processes, so that their steps add up to those of one.
+        sampled = self._language_model.sample((self._seed, self._epoch, self._step))
+        guessing = self._language_model(states, batch, sampled.to(self._device, non_blocking=True))
+        return loss, loss + guessing.sum()
 
     def _count(self, pending: list[tuple[NDArray[np.int64], Tensor]]) -> None:
         losses = torch.stack([sums[0] for _, sums in pending]).tolist()
@@ -242,6 +255,7 @@ class Trainer:
             "schedule": self._schedule.state_dict(),
             "stopping": self._stopping.state_dict(),
             "average": self._average.state_dict() if self._average else None,
+            "language_model": self._language_model.state_dict() if self._language_model else None,
             "random": random_state(),
             "position": {
                 "epoch": self._epoch, "step": self._step, "loss_sum": self._loss_sum,
@@ -257,6 +271,8 @@ class Trainer:
         self._stopping.load_state_dict(state["stopping"])
         if self._average:
             self._average.load_state_dict(state["average"])
+        if self._language_model is not None:
+            self._language_model.load_state_dict(state["language_model"])
         load_random_state(state["random"])
         position = state["position"]
         self._epoch, self._step = position["epoch"], position["step"]

@@ -145,9 +145,19 @@ def load_vectors(
         )
 
 
+def word_counts(train: EncodedCorpus, vocabularies: Vocabularies) -> NDArray[np.int64]:
+    """Return how often each trained row of the word table occurs: (trained rows,)."""
+    counts = np.zeros(vocabularies.words.num_trained, dtype=np.int64)
+    for form, count in train.form_counts().items():
+        row = vocabularies.words.row(form)
+        if row < len(counts):
+            counts[row] += count
+    return counts
+
+
 def drop_rare_words(
     network: TaggerNetwork,
-    train: EncodedCorpus,
+    counts: NDArray[np.int64],
     vocabularies: Vocabularies,
     vectors: PretrainedVectors | None,
     rate: float,
@@ -156,11 +166,7 @@ def drop_rare_words(
 
     Their vectors say what they mean however rare they are, also where the words are new.
     """
-    counts = np.zeros(vocabularies.words.num_trained, dtype=np.int64)
-    for form, count in train.form_counts().items():
-        row = vocabularies.words.row(form)
-        if row < len(counts):
-            counts[row] += count
+    counts = counts.copy()
     known = vectors.words if vectors else {}
     counts[UNKNOWN] = 0
     for row, word in enumerate(vocabularies.words.trained, 1):

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from bilstm_crf.section import Section
+from bilstm_crf.training.language_model import LanguageModelSection
 from bilstm_crf.training.optimizers import AdamWSection, OptimizerSection
 from bilstm_crf.training.schedules import CosineSection, ScheduleSection
 
@@ -33,10 +34,11 @@ class TrainingSection(Section):
     clip: float | None = Field(default=5.0, gt=0)
     """Largest norm of the gradient; null for no limit."""
 
+    language_model: LanguageModelSection = LanguageModelSection()
     patience: int | None = Field(default=None, ge=1)
     """Stop after this many epochs without a better dev F1; null to run all epochs."""
 
-    average: float = Field(default=0.0, ge=0, lt=1)
+    average: float = Field(default=0.998, ge=0, lt=1)
     """Decay per step of the running mean of the weights that is evaluated and saved; 0 for none."""
 
     precision: Literal["auto", "float32", "bf16"] = "float32"
