@@ -213,13 +213,16 @@ def predict(
     ] = "-",
     input_format: Annotated[
         str,
-        typer.Option(help="auto, tokens (one a line, or columns), text (running text) or jsonl."),
+        typer.Option(
+            help="auto, tokens (one a line, columns or CSV), text (running text) or jsonl."
+        ),
     ] = "auto",
     output_format: Annotated[
         str,
         typer.Option(
-            help="tokens (token, tab, label), conll (the line and its label), jsonl, inline, html, "
-            "doccano, prodigy or label-studio; auto: jsonl for jsonl, else tokens."
+            help="tokens (token, tab, label), conll (the line, columns kept, and the label), "
+            "jsonl, inline, html, doccano, prodigy or label-studio; auto: jsonl for jsonl, else "
+            "tokens."
         ),
     ] = "auto",
     probabilities: Annotated[

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from bilstm_crf.commands.predict_options import PredictOptions
 from bilstm_crf.console import TokenBar
+from bilstm_crf.corpus.byte_order import as_utf8, encoding_of
 from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.corpus.text_source import STANDARD_INPUT, open_bytes
 from bilstm_crf.corpus.tokenizer import TokenUnit
+from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.document_output import FORMATS
 from bilstm_crf.prediction.documents import (
     JsonLines,
@@ -22,8 +24,9 @@ from bilstm_crf.prediction.documents import (
 from bilstm_crf.prediction.input_format import detect_input_format
 from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.line_aligned import LineAligned
-from bilstm_crf.prediction.line_blocks import read_blocks, read_some
+from bilstm_crf.prediction.line_blocks import LastEnd, last_line_end, read_blocks, read_some
 from bilstm_crf.prediction.questions import Questions, Thresholds
+from bilstm_crf.prediction.sheet_blocks import sentence_ends
 from bilstm_crf.prediction.spacy_tokens import SpacyTokenizer
 from bilstm_crf.prediction.text_sentences import Tokenizer, sentences_of
 
@@ -90,7 +93,7 @@ class PredictionJob:
             )
             if not last.endswith(b"\n"):
                 yield b"\n"
-            for block in self._blocks(source, whole_sentences=True):
+            for block in self._blocks(source):
                 last, num_tokens = aligned.add_labels(block)
                 self._bar.advance(num_tokens)
                 yield last
@@ -108,7 +111,7 @@ class PredictionJob:
 
     def _labelled(self, source: "Source", questions: Questions) -> Iterator[LabelledDocument]:
         reader = self._reader(source)
-        for block in self._blocks(source, whole_sentences=reader.whole_sentences):
+        for block in self._blocks(source):
             documents = list(reader.read(block))
             sentences = [sentence for one in documents for sentence in one.sentences]
             predictions = self._labeller.predict_sentences(sentences, questions)
@@ -123,8 +126,8 @@ class PredictionJob:
         kind = JsonLines if source.format == "jsonl" else TextLines
         return kind(source.path, partial(sentences_of, unit=self._unit))
 
-    def _blocks(self, source: "Source", *, whole_sentences: bool) -> Iterator[bytes]:
-        for block in source.blocks(whole_sentences):
+    def _blocks(self, source: "Source") -> Iterator[bytes]:
+        for block in source.blocks():
             yield block
             self._flush()
 
@@ -135,24 +138,37 @@ class Source:
     Args:
         path: the file, or ``-``.
         format_: ``auto`` or what it is.
-        settings: its encoding.
+        settings: how to read it.
     """
 
     def __init__(self, path: Path, format_: str, settings: ReaderSettings):
-        self.path, self._encoding = path, settings.encoding
+        self.path, self._settings = path, settings
         self._stream = open_bytes(path)
-        self._head = read_some(self._stream)
-        self.format = format_ if format_ != "auto" else detect_input_format(self._head)
+        try:
+            self._head = read_some(self._stream)
+            self._encoding = encoding_of(self._head, settings.encoding, path)
+        except DataError:
+            self.close()
+            raise
+        head = as_utf8(self._head, self._encoding)
+        self.format = format_ if format_ != "auto" else detect_input_format(head)
+        self._last_end: LastEnd = last_line_end
+        if self.format == "tokens":
+            self._last_end = sentence_ends(head, settings, path)
         name = "standard input" if path == STANDARD_INPUT else path
-        logger.info("%s: read as %s", name, _DESCRIPTIONS[self.format])
+        marked = f" in {self._encoding}" * (self._encoding != settings.encoding)
+        logger.info("%s: read as %s%s", name, _DESCRIPTIONS[self.format], marked)
 
-    def blocks(self, whole_sentences: bool) -> Iterator[bytes]:
-        """Yield the whole input in blocks, and close it."""
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the whole input in blocks of whole lines or, of token lines, whole sentences.
+
+        Then close it.
+        """
         yield from read_blocks(
             self._stream,
             self.path,
             head=self._head,
-            whole_sentences=whole_sentences,
+            last_end=self._last_end,
             encoding=self._encoding,
         )
         self.close()

@@ -2,7 +2,8 @@
 
 Most sentences take the fast way: the whole block is split at once and its columns are
 slices of one list. A block with anything out of the ordinary (comments, document marks,
-blank-looking lines, labels not met before, rows that do not fit) is read row by row.
+blank-looking lines, labels not met before, rows that do not fit) is read row by row, and so
+is a sheet, where quotes stand about cells or a column numbers the sentences.
 """
 
 import re
@@ -12,6 +13,7 @@ from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN, MalformedRows
 from bilstm_crf.corpus.schemes import OUTSIDE, PREFIXES
 from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.corpus.sheet_detection import SHEET_DELIMITERS
 
 _BLANK_LINE = re.compile(f"^[{BLANK}]+$", re.MULTILINE)
 _SPACE_AT_AN_END = re.compile(f"^[{BLANK}]|[{BLANK}]$", re.MULTILINE)
@@ -42,12 +44,20 @@ def read_columns(
         DataError: from ``malformed``, for the first row that does not fit.
     """
     reader = _ColumnsReader(layout, path, malformed, labelled, sentence_end)
+    if layout.is_sheet:
+        yield from reader.sheet(_numbered_lines(chunks))
+        return
     header_expected = layout.has_header
     for line, block in _blocks(chunks):
         while header_expected and block:
             first, _, block = block.partition("\n")
             line, header_expected = line + 1, layout.is_comment(first)
         yield from reader.sentences(block, line)
+
+
+def _numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
+    lines = (line for chunk in chunks for line in chunk.removesuffix("\n").split("\n"))
+    return enumerate(lines, 1)
 
 
 def _blocks(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -108,7 +118,17 @@ class _ColumnsReader:
         if sentence is not None:
             yield sentence
         else:
-            yield from self._read_by_row(block, line)
+            yield from self._read_by_row(enumerate(block.split("\n"), line))
+
+    def sheet(self, lines: Iterator[tuple[int, str]]) -> Iterator[Sentence]:
+        """Yield the sentences of numbered lines, the header among them."""
+        if self._layout.has_header:
+            skipped = (text for _, text in lines)
+            next((text for text in skipped if not self._passes_over(text)), None)
+        yield from self._read_by_row(lines)
+
+    def _passes_over(self, text: str) -> bool:
+        return self._layout.is_blank(text) or self._layout.is_comment(text)
 
     def _read_whole(self, block: str, line: int) -> Sentence | None:
         """Read an ordinary block as one sentence, or return None if it needs care."""
@@ -160,11 +180,12 @@ class _ColumnsReader:
             return Sentence(tuple(tokens), labels, self._path, lines, features=features)
         return Sentence(tuple(tokens), labels, self._path, lines)
 
-    def _read_by_row(self, block: str, first_line: int) -> Iterator[Sentence]:
+    def _read_by_row(self, lines: Iterable[tuple[int, str]]) -> Iterator[Sentence]:
         layout = self._layout
         rows: list[tuple[int, list[str], str]] = []
-        for line, text in enumerate(block.split("\n"), first_line):
-            if not text.strip(BLANK):
+        sentence = ""
+        for line, text in lines:
+            if layout.is_blank(text):
                 ends = True
             elif layout.is_comment(text):
                 continue
@@ -172,7 +193,16 @@ class _ColumnsReader:
                 columns = layout.split(text)
                 ends = columns[min(layout.token, len(columns) - 1)] == DOCUMENT_MARK
                 ends = ends or columns[0] == DOCUMENT_MARK
+                number = layout.sentence_number(columns)
+                if number not in ("", sentence):
+                    sentence = number
+                    if rows:
+                        yield self._sentence_of(rows)
+                        rows = []
             if not ends:
+                if fault := layout.quote_fault(text):
+                    repair = "the line cut at each delimiter"
+                    self._malformed.add(line, "quotes that do not fit", fault, repair)
                 if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]):
                     continue
                 rows.append((line, columns, self._check(line, columns)))
@@ -209,6 +239,8 @@ class _ColumnsReader:
             message = f"{found} column{s}, {needed} needed ({layout.describe()})"
             if layout.delimiter != " " and found == 1 and " " in columns[0].strip(BLANK):
                 message += "; for columns set apart by spaces: data.delimiter: space"
+            elif found == 1 and (one := next(filter(columns[0].count, SHEET_DELIMITERS), "")):
+                message += f"; for columns set apart by {one!r}: data.delimiter: '{one}'"
             repair = "O as the label" if found < needed else "the columns by their numbers"
             self._malformed.add(line, "another number of columns", message, repair)
             columns.extend([""] * (needed - found))

@@ -29,6 +29,8 @@ class ReaderSettings:
     label_column: Column = "auto"
     delimiter: str = "auto"
     header: bool | Literal["auto"] = "auto"
+    quotes: bool | Literal["auto"] = "auto"
+    sentence_column: Column = "auto"
     comments: str = "auto"
     encoding: str = "utf-8"
     features: dict[str, Column] = field(default_factory=dict)
@@ -57,6 +59,10 @@ class DataSection(Section):
     """Column of the labels, likewise; MISC:KEY is the value of KEY= inside column MISC."""
     delimiter: str = Field(default="auto", min_length=1)
     """auto, tab, space (runs of spaces and tabs) or the delimiter itself, such as ','."""
+    quotes: bool | Literal["auto"] = "auto"
+    """Whether cells may stand in quotes, doubled inside, as in the CSV of spreadsheets."""
+    sentence_column: Column = "auto"
+    """Column that numbers the sentences, likewise, such as 'Sentence #'; none: blank lines only."""
     header: bool | Literal["auto"] = "auto"
     """Whether the first row names the columns."""
     comments: str = Field(default="auto", min_length=1)

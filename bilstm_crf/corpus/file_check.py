@@ -147,6 +147,8 @@ def _read(checked: CheckedFile, settings: ReaderSettings) -> Iterator[Sentence]:
 
     def describe(phrase: str) -> None:
         checked.read_as = phrase
+        _, _, marked = phrase.partition(":")[0].partition(" in ")
+        checked.encoding = marked or checked.encoding
 
     return read_sentences(checked.path, settings, listener=on_malformed, describe=describe)
 

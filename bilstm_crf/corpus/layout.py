@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from bilstm_crf.corpus.quoted_cells import join_quoted, quote_fault, split_quoted
 from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
 
 DOCUMENT_MARK = "-DOCSTART-"
@@ -34,6 +35,9 @@ class Layout:
         comments: prefix of comment lines; ``auto``: lines with ``#`` that are no rows;
             ``none``.
         features: extra columns by name.
+        quotes: cells may stand in quotes, as spreadsheets write them.
+        sentence: column that numbers the sentences, or None: one begins where the column
+            has another value than the last that was not empty.
     """
 
     delimiter: str
@@ -48,15 +52,40 @@ class Layout:
     has_header: bool = False
     comments: str = "auto"
     features: dict[str, int] = field(default_factory=dict)
+    quotes: bool = False
+    sentence: int | None = None
+
+    @property
+    def is_sheet(self) -> bool:
+        """Whether rows can be blank, or end a sentence, though the line is not empty."""
+        return self.quotes or self.sentence is not None
+
+    def is_blank(self, line: str) -> bool:
+        """Return whether a line is empty or, in a sheet, all of its cells are."""
+        return not line.strip(BLANK + self.delimiter if self.is_sheet else BLANK)
 
     def split(self, line: str) -> list[str]:
         """Return the columns of a line, empty ones past the width dropped."""
         if self.delimiter == " ":
             return _SPACES.split(line.strip(BLANK))
-        columns = line.split(self.delimiter)
+        columns = (split_quoted if self.quotes else str.split)(line, self.delimiter)
         while len(columns) > self.width and not columns[-1]:
             columns.pop()
         return [column.strip(BLANK) for column in columns] if self.width == 1 else columns
+
+    def join(self, columns: Sequence[str]) -> str:
+        """Return columns as a line; the reverse of ``split``."""
+        return join_quoted(columns, self.delimiter) if self.quotes else self.delimiter.join(columns)
+
+    def quote_fault(self, line: str) -> str:
+        """Return what is wrong with the quotes of a line, empty if nothing is."""
+        return quote_fault(line, self.delimiter) if self.quotes else ""
+
+    def sentence_number(self, columns: Sequence[str]) -> str:
+        """Return what a row has in the column of sentence numbers, empty if nothing."""
+        if self.sentence is None or self.sentence >= len(columns):
+            return ""
+        return columns[self.sentence].strip(BLANK)
 
     def could_be_label(self, text: str) -> bool:
         """Return whether a column value could be a label of this file."""
@@ -110,5 +139,7 @@ class Layout:
         parts = [f"{self.width} columns by {delimiter}", f"tokens in column {self.token}"]
         parts.append("no labels" if self.label is None else f"labels in column {self.label}{key}")
         parts += ["header row"] * self.has_header + ["bare types"] * self.bare_types
+        parts += ["cells in quotes"] * self.quotes
+        parts += [f"sentence numbers in column {self.sentence}"] * (self.sentence is not None)
         parts += [f"outside label {self.outside!r}"] * (self.outside != OUTSIDE)
         return ", ".join(parts)

@@ -8,11 +8,16 @@ from pathlib import Path
 from bilstm_crf.corpus.data_section import Column, ReaderSettings
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
 from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
+from bilstm_crf.corpus.sheet_detection import (
+    TOKEN_NAMES,
+    has_quoted_cells,
+    sentence_column,
+    sheet_delimiter,
+)
 from bilstm_crf.errors import DataError
 
 _SAMPLE_ROWS = 20_000
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
-_TOKEN_NAMES = {"token", "tokens", "word", "words", "form", "text", "char", "surface"}
 _LABEL_NAME = re.compile(r"(.*[:_-])?(ne|ner|iob|bio|label|tag|entity|entities)s?\b.*", re.I)
 # A word, but not one letter and a hyphen or underscore, which would be a prefix gone wrong, nor
 # one with such a prefix at its end.
@@ -37,9 +42,11 @@ def detect_layout(
         DataError: a column that the settings name is not in the file.
     """
     lines = [line for line in text.split("\n", _SAMPLE_ROWS)[:_SAMPLE_ROWS] if line.strip(BLANK)]
-    delimiter = _delimiter(text, settings)
-    plain = Layout(delimiter, width=0)
+    delimiter = _delimiter(text, settings, labelled)
+    quotes = _has_quotes(lines, delimiter, settings)
+    plain = Layout(delimiter, width=0, quotes=quotes)
     names = _global_columns(lines)
+    lines = [line for line in lines if not plain.is_blank(line)]
     rows = [plain.split(line) for line in lines if not _set_aside(line, delimiter, settings)]
     widths = Counter(len(row) for row in rows)
     width = max(widths, key=lambda one: (widths[one], one), default=1)
@@ -57,6 +64,7 @@ def detect_layout(
     found = _Columns(rows, width, names, settings, path)
     token, has_index = found.token()
     label, key, outside, bare = found.label(token, labelled)
+    sentence = found.sentence()
     features = {name: found.number(column) for name, column in settings.features.items()}
     return Layout(
         delimiter=delimiter,
@@ -66,24 +74,37 @@ def detect_layout(
         label_key=key,
         outside=outside,
         bare_types=bare,
-        has_index=has_index,
+        has_index=has_index and sentence is None and delimiter in _DELIMITERS.values(),
         names=names,
         has_header=has_header,
         comments=settings.comments,
         features=features,
+        quotes=quotes,
+        sentence=sentence,
     )
 
 
-def _delimiter(text: str, settings: ReaderSettings) -> str:
-    """Tabs if most lines have one and no line is cut by spaces alone, else runs of both."""
+def _delimiter(text: str, settings: ReaderSettings, labelled: bool) -> str:
+    """Commas or semicolons of a sheet; tabs if most lines have one and spaces alone cut none.
+
+    Else runs of tabs and spaces.
+    """
     if settings.delimiter != "auto":
         return _DELIMITERS.get(settings.delimiter, settings.delimiter)
     lines = [line for line in text.split("\n") if line.strip(BLANK)]
     lines = [line for line in lines if not line.startswith(_no_rows(settings))] or lines
+    if found := sheet_delimiter(lines, labelled=labelled):
+        return found
     without_tab = [line for line in lines if "\t" not in line]
     if any(" " in line.strip(BLANK) for line in without_tab):
         return " "
     return "\t" if 2 * len(without_tab) < len(lines) else " "
+
+
+def _has_quotes(lines: Sequence[str], delimiter: str, settings: ReaderSettings) -> bool:
+    if settings.quotes == "auto":
+        return has_quoted_cells(lines, delimiter)
+    return settings.quotes and delimiter != " "
 
 
 def _no_rows(settings: ReaderSettings) -> tuple[str, ...]:
@@ -117,7 +138,7 @@ def _is_header(rows: Sequence[Sequence[str]], settings: ReaderSettings) -> bool:
     first = [name.lower() for name in rows[0]] if rows else []
     return (
         len(first) > 1
-        and any(name in _TOKEN_NAMES for name in first)
+        and any(name in TOKEN_NAMES for name in first)
         and not any(is_entity_label(name) or name in ("O", "o", "0") for name in rows[0])
     )
 
@@ -138,7 +159,7 @@ class _Columns:
 
     def number(self, column: Column) -> int:
         """Return the number of a column given by number or name."""
-        if not self._rows:
+        if not self._rows and not self._names:
             return 0  # nothing will be read from it
         if isinstance(column, str):
             if column in self._names:
@@ -156,12 +177,15 @@ class _Columns:
         if self._settings.token_column != "auto":
             return self.number(self._settings.token_column), has_index
         for number, name in enumerate(self._names):
-            if name.lower() in _TOKEN_NAMES:
+            if name.lower() in TOKEN_NAMES:
                 return number, has_index
         if has_index:
             return 1, True
-        label_first = self._width > 1 and self._fraction(0) == 1 and self._fraction(1) < 1
-        return int(label_first), False
+        first = int(self.sentence() == 0)
+        second = first + 1
+        if self._width > second and self._fraction(first) == 1 and self._fraction(second) < 1:
+            return second, False
+        return first, False
 
     def _is_index(self) -> bool:
         numbers = [row[0] for row in self._rows]
@@ -170,6 +194,13 @@ class _Columns:
         starts = [int(re.split("[-.]", number)[0]) for number in numbers]
         steps = zip([0, *starts], starts, strict=False)
         return all(now in (before, before + 1, 0, 1) for before, now in steps)
+
+    def sentence(self) -> int | None:
+        """Return the column of sentence numbers, or None."""
+        column = self._settings.sentence_column
+        if column == "auto":
+            return sentence_column(self._names, self._rows)
+        return None if column == "none" else self.number(column)
 
     def label(self, token: int, needed: bool) -> tuple[int | None, str, str, bool]:
         """Return the label column, the key in it, the outside label, whether types are bare."""
@@ -185,10 +216,14 @@ class _Columns:
         fractions = {one: self._fraction(one) for one in candidates}
         enough = max(0.5, max(fractions.values(), default=0) - 0.05)
         labels = [one for one in candidates if fractions[one] >= enough]
-        named = [one for one in labels if one < len(self._names)]
-        named = [one for one in named if _LABEL_NAME.fullmatch(self._names[one])]
+        # "tag" before "prev-iob", which is the label of another token.
+        named = sorted(
+            (match[1] is not None, one)
+            for one in labels
+            if one < len(self._names) and (match := _LABEL_NAME.fullmatch(self._names[one]))
+        )
         if labels:
-            number = named[0] if named else labels[-1]
+            number = named[0][1] if named else labels[-1]
             return number, "", *self._style(number)
         bare = [one for one in candidates if self._style(one)[1]]
         if bare:

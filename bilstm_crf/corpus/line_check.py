@@ -1,10 +1,12 @@
 """What is odd about the lines of a file, before anything is read from them."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bilstm_crf.corpus.byte_order import encoding_of, is_wide
 from bilstm_crf.corpus.findings import Findings, Place
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
 from bilstm_crf.corpus.text_source import read_bytes, read_text
@@ -36,13 +38,19 @@ class LineEnds:
     is_complete: bool = True
 
 
-def read_line_ends(path: Path) -> LineEnds:
+def read_line_ends(path: Path, encoding: str = "utf-8") -> LineEnds:
     """Count the line ends of a file, gzipped or not."""
     ends = LineEnds()
     last = b""
+    decoder: codecs.IncrementalDecoder | None = None
     for data in read_bytes(path):
         if not last:
-            ends.has_mark = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
+            marked = encoding_of(data, encoding, path)
+            ends.has_mark = data.startswith(codecs.BOM_UTF8) or marked != encoding
+            if is_wide(marked):
+                decoder = codecs.getincrementaldecoder(marked)("replace")
+        if decoder is not None:
+            data = decoder.decode(data).encode("utf-8", "replace")
         ends.line_feeds += data.count(b"\n")
         ends.with_return += (last + data).count(b"\r\n")
         last = data[-1:]
@@ -60,7 +68,7 @@ def check_lines(path: Path, encoding: str, layout: Layout | None) -> Findings:
     """
     findings = Findings()
     name = str(path)
-    ends = read_line_ends(path)
+    ends = read_line_ends(path, encoding)
     if ends.with_return:
         kind = "lines end in carriage return and line feed (Windows)"
         detail = f"{ends.with_return} of {ends.line_feeds} lines"

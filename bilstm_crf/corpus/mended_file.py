@@ -73,4 +73,4 @@ def _row(layout: Layout, line: str, token: str, label: str) -> str:
     columns[layout.token] = token
     if layout.label is not None:
         columns[layout.label] = layout.with_label(columns[layout.label], label)
-    return layout.delimiter.join(columns)
+    return layout.join(columns)

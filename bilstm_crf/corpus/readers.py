@@ -20,6 +20,7 @@ from bilstm_crf.corpus.layout_detection import detect_layout
 from bilstm_crf.corpus.malformed import Malformed, MalformedRows
 from bilstm_crf.corpus.plain_text import read_plain_text
 from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.corpus.sheet_detection import sheet_delimiter
 from bilstm_crf.corpus.text_source import read_text
 from bilstm_crf.errors import DataError
 
@@ -133,7 +134,7 @@ def detect_format(head: str, *, labelled: bool = True) -> str:
 
     JSON begins with a brace or bracket. Otherwise labelled data is in columns, and
     unlabelled data is running text if its lines hold several words without tabs, their
-    number changing from line to line.
+    number changing from line to line, and they are no sheet of commas or semicolons.
     """
     lines = [line for line in head.split("\n", 2000)[:2000] if line.strip(BLANK)]
     if _JSON_START.match(head):
@@ -141,6 +142,8 @@ def detect_format(head: str, *, labelled: bool = True) -> str:
     if labelled or not lines:
         return "conll"
     rows = [line for line in lines if not line.startswith("#")] or lines
+    if sheet_delimiter(rows, labelled=False):
+        return "conll"
     widths = [len(line.split()) for line in rows if "\t" not in line]
     varied = len(set(widths)) > 1 and sum(widths) > 2 * len(widths)
     return "text" if len(widths) == len(rows) and (varied or min(widths) > 9) else "conll"
@@ -178,11 +181,13 @@ def read_sentences(
             ``settings.on_malformed`` is ``error``; names file and line.
     """
     settings = settings or ReaderSettings()
-    chunks = read_text(path, settings.encoding)
+    encodings: list[str] = []
+    chunks = read_text(path, settings.encoding, tell_encoding=encodings.append)
     head = next(chunks, "")
     name: str = settings.format
     if name == "auto":
         name = detect_format(head, labelled=labelled)
+    told = " in ".join([name, *encodings])
 
     def say(phrase: str) -> None:
         _log.info("%s: read as %s", path, phrase)
@@ -196,10 +201,10 @@ def read_sentences(
         settings=settings,
         malformed=malformed,
         labelled=labelled,
-        describe=lambda phrase: tell(f"{name}: {phrase}"),
+        describe=lambda phrase: tell(f"{told}: {phrase}"),
     )
     if name not in ("conll", "conllu"):
-        tell(name)
+        tell(told)
     yield from READERS[name](source)
     malformed.warn()
 

@@ -4,17 +4,16 @@ import codecs
 import gzip
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from bilstm_crf.corpus.byte_order import encoding_of
 from bilstm_crf.errors import DataError
 
 CHUNK_BYTES = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 STANDARD_INPUT = Path("-")
-
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -65,7 +64,9 @@ def read_bytes(path: Path, size: int | None = None) -> Iterator[bytes]:
             stream.close()
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+def read_text(
+    path: Path, encoding: str = "utf-8", *, tell_encoding: Callable[[str], None] | None = None
+) -> Iterator[str]:
     r"""Yield the text of a file in pieces of whole lines, each line ended by ``\n``.
 
     Carriage returns before a line feed are dropped, as is a byte order mark. A file
@@ -74,12 +75,14 @@ def read_text(path: Path, encoding: str = "utf-8") -> Iterator[str]:
 
     Args:
         path: the file, gzipped or not, or ``-`` for standard input.
-        encoding: any text encoding Python knows; the locale plays no role.
+        encoding: any text encoding Python knows; the locale plays no role. A file that is not
+            UTF-8 but has the byte order mark of UTF-16 or UTF-32 is read as such.
+        tell_encoding: called with the encoding that such a mark names.
 
     Raises:
         DataError: a byte or character cannot be; names line and byte offset.
     """
-    decoder = _Decoder(path, encoding)
+    decoder = _Decoder(path, encoding, tell_encoding)
     unfinished: list[str] = []
     seen_line_feed = False
     for data in read_bytes(path):
@@ -107,25 +110,30 @@ def _normal_line_ends(text: str) -> str:
 class _Decoder:
     """Decodes a file piece by piece and knows the line and byte offset of a wrong byte."""
 
-    def __init__(self, path: Path, encoding: str):
-        self._path, self._encoding = path, encoding
+    def __init__(self, path: Path, encoding: str, tell: Callable[[str], None] | None):
+        self._path, self._tell = path, tell
+        self._use(encoding)
+        self._offset = self._lines = 0
+
+    def _use(self, encoding: str) -> None:
+        self._encoding = encoding
         try:
             "".encode(encoding)  # refuses codecs that are no text encodings, such as hex
             name = codecs.lookup(encoding).name
             # The signature variant drops a byte order mark where there is one.
             decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)
         except (LookupError, TypeError, UnicodeError):
-            raise DataError(f"unknown encoding {encoding!r} (data.encoding)", path) from None
+            raise DataError(f"unknown encoding {encoding!r} (data.encoding)", self._path) from None
         self._decoder = decoder("strict")
-        self._offset = self._lines = 0
 
     def decode(self, data: bytes, final: bool = False) -> str:
         """Decode the next bytes."""
-        is_wide = any(width in self._encoding for width in ("16", "32"))
-        if not self._offset and data.startswith(_UTF16_MARKS) and not is_wide:
-            raise DataError(
-                "begins with the mark of a UTF-16 file; set data.encoding to utf-16", self._path
-            )
+        if not self._offset:
+            marked = encoding_of(data, self._encoding, self._path)
+            if marked != self._encoding:
+                self._use(marked)
+                if self._tell:
+                    self._tell(marked)
         pending = len(self._decoder.getstate()[0])
         try:
             text = self._decoder.decode(data, final)

@@ -61,8 +61,6 @@ class TextLines:
         cut: cuts a line into sentences.
     """
 
-    whole_sentences = False
-
     def __init__(self, path: Path, cut: Cutter):
         self._lines, self._cut = _Lines(path), cut
 
@@ -79,8 +77,6 @@ class JsonLines:
         path: the file, for messages.
         cut: cuts a text into sentences.
     """
-
-    whole_sentences = False
 
     def __init__(self, path: Path, cut: Cutter):
         self._path, self._lines, self._cut = path, _Lines(path), cut
@@ -124,8 +120,6 @@ class TokenSentences:
         path: the file, for messages.
         settings: how to read its columns.
     """
-
-    whole_sentences = True
 
     def __init__(self, path: Path, settings: ReaderSettings):
         self._path, self._reader = path, TokenLineReader(path, settings)

@@ -4,6 +4,7 @@ import re
 
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK
 from bilstm_crf.corpus.schemes import OUTSIDE, is_entity_label
+from bilstm_crf.corpus.sheet_detection import sheet_delimiter
 
 INPUT_FORMATS = ("auto", "tokens", "text", "jsonl")
 
@@ -17,7 +18,8 @@ def detect_input_format(head: bytes) -> str:
 
     JSON lines begin with a brace and a quote. Lines are running text if not one of them has a
     tab, is a single word or ends in a label, and they either differ in their number of words, more
-    than four on average, or all end like sentences. Everything else is a token a line.
+    than four on average, or all end like sentences. Everything else is a token a line, as are
+    sheets of commas or semicolons.
     """
     text = head[:_HEAD_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
     if re.match(r'\s*\{[ \t]*["}]', text):
@@ -25,7 +27,7 @@ def detect_input_format(head: bytes) -> str:
     lines = [line.strip(BLANK) for line in text.split("\n") if line.strip(BLANK)]
     if len(lines) > 1 and not text.endswith("\n"):
         lines.pop()  # cut off somewhere
-    if not lines or any(map(_is_row, lines)):
+    if not lines or any(map(_is_row, lines)) or sheet_delimiter(lines, labelled=False):
         return "tokens"
     widths = [len(line.split()) for line in lines]
     varied = len(set(widths)) > 1 and sum(widths) > 4 * len(widths)

@@ -1,11 +1,13 @@
 """Labels for files with a token a line: the same lines, byte for byte, each with its label."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from bilstm_crf.corpus.data_section import ReaderSettings
+from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.flat_prediction import FlatPrediction
 from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.questions import Questions
@@ -39,6 +41,7 @@ class LineAligned:
         self._tagger, self._path, self._questions = tagger, path, questions
         self._reader = TokenLineReader(path, settings)
         self._keep_columns = keep_columns
+        self._last_head = b""
 
     def add_labels(self, block: bytes) -> tuple[bytes, int]:
         """Return a block with labels, and how many tokens it has.
@@ -47,9 +50,11 @@ class LineAligned:
             block: the next whole sentences.
 
         Raises:
-            DataError: a token is not UTF-8, or a column is missing.
+            DataError: a token is not UTF-8 or cannot stand in a column, or a column is missing.
         """
         found = self._reader.read(block)
+        if self._reader.is_sheet and not self._keep_columns:
+            found = self._as_token_lines(found)
         try:
             prediction = self._tagger.predict_flat(
                 found.tokens, found.starts, found.columns, self._questions
@@ -58,12 +63,32 @@ class LineAligned:
             raise wrong_byte(found, self._path) from None
         return found.mark + self._join(found, prediction), len(found.tokens)
 
+    def _as_token_lines(self, found: TokenLines) -> TokenLines:
+        """Return the lines of a sheet with an empty line between its sentences."""
+        heads = list(found.heads)
+        line_end = b"\r\n" if b"\r\n" in found.line_ends else b"\n"
+        for number, token in enumerate(found.tokens):
+            if b"\t" in token:
+                message = f"the token {token.decode()!r} holds a tab; use --output-format conll"
+                raise DataError(message, self._path, found.where(number))
+        for place in found.places[found.starts[:-1]].tolist():
+            before = heads[place - 1] if place else self._last_head
+            if before and place - 1 != found.header:
+                heads[place] = line_end + heads[place]
+        rows = [head for place, head in enumerate(heads) if place != found.header]
+        self._last_head = b"".join(rows[-2:])  # the last is empty behind a line end
+        return replace(found, heads=heads)
+
     def _join(self, found: TokenLines, prediction: FlatPrediction) -> bytes:
         delimiter = self._delimiter
-        suffixes = [delimiter + label.encode() for label in self._tagger.file_labels]
+        cell = self._reader.cell if self._keep_columns else str
+        suffixes = [delimiter + cell(label).encode() for label in self._tagger.file_labels]
         ids = np.full(len(found.lines), len(suffixes))  # one past the labels: no token
         ids[found.places] = self._tagger.in_file_scheme(prediction)
         suffixes.append(b"")
+        if found.header is not None:
+            ids[found.header] = len(suffixes)
+            suffixes.append(b"".join([delimiter + name for name in self._names()]))
         if self._questions.needs_marginals:
             tails = [suffixes[i] for i in ids.tolist()]
             numbers = self._numbers(prediction)
@@ -80,6 +105,12 @@ class LineAligned:
             ]
         heads = found.lines if self._keep_columns else found.heads
         return b"".join(chain.from_iterable(zip(heads, tails, strict=True)))
+
+    def _names(self) -> list[bytes]:
+        """Return the names of the columns that are added."""
+        names = [b"predicted"]
+        names += [b"probability"] * self._questions.token_probabilities
+        return names + [b"marginals"] * self._questions.marginals
 
     def _numbers(self, prediction: FlatPrediction) -> list[bytes]:
         """Return the further columns of each token."""
@@ -99,7 +130,11 @@ class LineAligned:
                 ]
             )
         delimiter = self._delimiter.decode()
-        return ["".join(delimiter + v for v in row).encode() for row in zip(*columns, strict=True)]
+        cell = self._reader.cell if self._keep_columns else str
+        return [
+            "".join(delimiter + cell(value) for value in row).encode()
+            for row in zip(*columns, strict=True)
+        ]
 
     @property
     def _delimiter(self) -> bytes:

@@ -15,6 +15,12 @@ BLOCK_BYTES = 1 << 19
 MOST_BYTES = 1 << 23
 """Where no blank line comes, a block ends at a line once it is this large."""
 
+LastEnd = Callable[[bytearray, int], int]
+"""Finds where the last whole line or sentence of some bytes ends, 0 if there is none.
+
+The second argument is how many of the first bytes are known to hold no end.
+"""
+
 _READ_BYTES = 1 << 17
 _SENTENCE_END = re.compile(rb"\n[ \t\r\f\v]*\n")
 
@@ -30,7 +36,7 @@ def read_blocks(
     stream: BinaryIO,
     path: Path,
     *,
-    whole_sentences: bool,
+    last_end: LastEnd,
     encoding: str = "utf-8",
     head: bytes = b"",
 ) -> Iterator[bytes]:
@@ -41,7 +47,7 @@ def read_blocks(
     Args:
         stream: open for reading.
         path: where it comes from, for messages.
-        whole_sentences: cut behind blank lines only; a sentence without end is cut at a line.
+        last_end: finds where to cut; what has no end for long is cut at a line.
         encoding: of the stream.
         head: what has been read of it already.
 
@@ -58,7 +64,9 @@ def read_blocks(
         pending += recode(data, False)
         if len(pending) < BLOCK_BYTES and ready():
             continue
-        end = _last_end(pending, searched, whole_sentences)
+        end = last_end(pending, searched)
+        if not end and len(pending) >= MOST_BYTES:
+            end = pending.rfind(b"\n") + 1
         if end:
             yield bytes(pending[:end])
             del pending[:end]
@@ -68,16 +76,13 @@ def read_blocks(
         yield bytes(pending)
 
 
-def _last_end(pending: bytearray, searched: int, whole_sentences: bool) -> int:
-    """Return where the last whole line or sentence ends, 0 if there is none.
+def last_line_end(pending: bytearray, searched: int) -> int:
+    """Return where the last whole line ends, 0 if there is none; a :data:`LastEnd`."""
+    return pending.rfind(b"\n", searched) + 1
 
-    Args:
-        pending: what was read.
-        searched: how much of it is known to hold no end.
-        whole_sentences: whether to look for blank lines.
-    """
-    if not whole_sentences:
-        return pending.rfind(b"\n", searched) + 1
+
+def last_sentence_end(pending: bytearray, searched: int) -> int:
+    """Return where the last blank line ends, 0 if there is none; a :data:`LastEnd`."""
     first = max(0, pending.rfind(b"\n", 0, searched))
     plain = pending.rfind(b"\n\n", first)
     if plain >= 0:
@@ -85,8 +90,6 @@ def _last_end(pending: bytearray, searched: int, whole_sentences: bool) -> int:
     end = 0
     for match in _SENTENCE_END.finditer(pending, first):
         end = match.end()
-    if not end and len(pending) >= MOST_BYTES:
-        end = pending.rfind(b"\n") + 1
     return end
 
 
@@ -108,6 +111,9 @@ class _Recode:
 
     def __call__(self, data: bytes, final: bool) -> bytes:
         if self._decoder is None:
+            if b"\0" in data:
+                message = "NUL character: not a text file, or one in UTF-16 or UTF-32"
+                raise DataError(f"{message} (--set data.encoding=NAME)", self._path)
             return data
         try:
             text = self._decoder.decode(data, final)

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from bilstm_crf.corpus.data_section import ReaderSettings
 from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
-from bilstm_crf.corpus.layout_detection import detect_layout
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN
 from bilstm_crf.errors import DataError
+from bilstm_crf.prediction.sheet_blocks import layout_of
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-_HEAD_BYTES = 1 << 14
-"""How much of a file its columns are found from."""
 
 _BLANK = BLANK.encode()
 _UNUSUAL = (b"\r", b"\f", b"\v", DOCUMENT_MARK.encode())
@@ -44,6 +41,7 @@ class TokenLines:
         columns: values of extra columns by name, one a token.
         first_line: number of the block's first line in the file.
         mark: byte order mark before the first line.
+        header: the line that names the columns, or None.
     """
 
     lines: Sequence[bytes]
@@ -55,6 +53,7 @@ class TokenLines:
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     first_line: int = 1
     mark: bytes = b""
+    header: int | None = None
 
     def where(self, token: int) -> int:
         """Return the line of a token in the file."""
@@ -75,6 +74,7 @@ class TokenLineReader:
         self._token: re.Pattern[bytes] | None = None
         self._header_expected = False
         self._next_line = 1
+        self._sentence_number = ""
 
     @property
     def delimiter(self) -> str:
@@ -82,11 +82,21 @@ class TokenLineReader:
         layout = self._layout
         return "\t" if layout is None or layout.width < 2 else layout.delimiter
 
+    @property
+    def is_sheet(self) -> bool:
+        """Whether the file is a sheet, whose sentences need not end at empty lines."""
+        return self._layout is not None and self._layout.is_sheet
+
+    def cell(self, value: str) -> str:
+        """Return a value as it stands in a row of the file."""
+        return value if self._layout is None else self._layout.join([value])
+
     def read(self, block: bytes) -> TokenLines:
         """Find the tokens of the file's next whole sentences.
 
         Raises:
-            DataError: a row has no column of tokens, or lacks an extra column.
+            DataError: a row has no column of tokens, lacks an extra column, or has a quoted cell
+                without end.
         """
         mark = b""
         if self._layout is None:
@@ -103,10 +113,8 @@ class TokenLineReader:
         return replace(found, first_line=first_line, mark=mark)
 
     def _detect(self, block: bytes) -> Layout:
-        head = block[: block.find(b"\n", _HEAD_BYTES) + 1] or block
-        text = head.decode("utf-8", "replace").replace("\r\n", "\n")
         try:
-            layout = detect_layout(text, self._settings, self._path, labelled=False)
+            layout = layout_of(block, self._settings, self._path)
         except DataError as error:
             if not self._settings.features:
                 raise
@@ -153,13 +161,24 @@ class TokenLineReader:
         ends[-1] = ends[-1].removesuffix(b"\n")
         heads, tokens, places, sentences = list(lines), [], [], []
         values: dict[str, list[str]] = {name: [] for name in layout.features}
-        sentence = 0
+        sentence, header = 0, None
         for place, line in enumerate(lines):
             text = line.decode("utf-8", "surrogateescape")
+            before_header = self._header_expected
             columns = self._columns(text, layout)
             if columns is None:
                 sentence += 1
+                if before_header and not self._header_expected:
+                    header, heads[place] = place, layout.names[layout.token].encode()
+                elif layout.is_sheet and layout.is_blank(text):
+                    heads[place] = b""
             elif columns:
+                if fault := layout.quote_fault(text):
+                    raise DataError(fault, self._path, first_line + place)
+                number = layout.sentence_number(columns)
+                if number not in ("", self._sentence_number):
+                    self._sentence_number = number
+                    sentence += 1
                 token, extra = self._row(columns, first_line + place, layout)
                 heads[place] = token.encode("utf-8", "surrogateescape")
                 tokens.append(heads[place] or REPLACEMENT_TOKEN.encode())
@@ -169,11 +188,11 @@ class TokenLineReader:
                     values[name].append(value)
         numbers = np.array(sentences, dtype=np.int64)
         at = np.array(places, dtype=np.int64)
-        return TokenLines(lines, ends, heads, tokens, at, _starts(numbers), values)
+        return TokenLines(lines, ends, heads, tokens, at, _starts(numbers), values, header=header)
 
     def _columns(self, text: str, layout: Layout) -> list[str] | None:
         """Return the columns of a row, none for a line to pass over, None for a sentence's end."""
-        if not text.strip(BLANK):
+        if layout.is_blank(text):
             return None
         if layout.is_comment(text):
             return []
@@ -227,7 +246,9 @@ def _starts(sentences: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _token_pattern(layout: Layout) -> re.Pattern[bytes] | None:
     """Return what finds the token of each line, empty where there is none; None if nothing can."""
-    if layout.features or layout.has_index or layout.delimiter not in ("\t", " "):
+    if layout.features or layout.has_index or layout.is_sheet:
+        return None
+    if layout.delimiter not in ("\t", " "):
         return None
     before = b"{%d}" % layout.token
     if layout.delimiter == "\t":

@@ -38,6 +38,14 @@ def test_standard_input_and_output(folder):
     assert result.stdout == "[PER Mira Holt] of [LOC Sunder] [LOC Norvale]\nHm\n"
 
 
+def test_a_sheet_with_numbered_sentences(folder):
+    (folder / "in.csv").write_text(
+        'Sentence #,Word,Tag\nSentence: 1,Mira,B-PER\n,",",O\nSentence: 2,"""",O\n'
+    )
+    convert(["in.csv"], "out.conll")
+    assert (folder / "out.conll").read_text() == 'Mira\tB-PER\n,\tO\n\n"\tO\n\n'
+
+
 @pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES", "BMES", "BILOU"])
 def test_there_and_back_through_json_lines_loses_nothing(folder, scheme):
     convert(["iob1.tsv"], "there.jsonl")

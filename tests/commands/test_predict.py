@@ -238,3 +238,56 @@ def test_memory_does_not_grow_with_the_input(model: Path, tmp_path: Path):
         )
         peaks.append(int(result.stdout.split()[-1]))
     assert peaks[1] < peaks[0] + 40_000  # kilobytes
+
+
+SHEET = 'Sentence #,Word,Tag\nSentence: 1,Mira,B-PER\n,",",O\nSentence: 2,"""",O\n,Holt,B-PER\n'
+
+
+def test_a_sheet_keeps_its_columns_in_any_form_of_output(model: Path, tmp_path: Path):
+    path = tmp_path / "in.csv"
+    path.write_text(SHEET, encoding="utf-8")
+    labels = labels_of(model, [["Mira", ","], ['"', "Holt"]])
+    lines = SHEET.splitlines()
+    wanted = [f"{lines[0]},predicted"] + [
+        f"{a},{b}" for a, b in zip(lines[1:], labels, strict=True)
+    ]
+    for arguments in ([path], ["-"], []):
+        found = run(model, *arguments, "--output-format", "conll", stdin=SHEET.encode())
+        assert found.decode().splitlines() == wanted
+    tokens = run(model, path).decode()
+    assert tokens == (
+        f'Word\tpredicted\nMira\t{labels[0]}\n,\t{labels[1]}\n\n"\t{labels[2]}\nHolt\t{labels[3]}\n'
+    )
+    rows = [json.loads(line) for line in run(model, path, "--output-format", "jsonl").splitlines()]
+    assert len(rows) == 2
+    assert rows[0]["text"].startswith("Mira")
+
+
+def labels_of(model: Path, sentences: list[list[str]]) -> list[str]:
+    return [label for row in Tagger.load(model).predict_tokens(sentences) for label in row]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_file_that_says_its_encoding_is_read_in_it(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], encoding: str
+):
+    path = tmp_path / "in.txt"
+    for text, input_format in (
+        ("Zoë\tx\r\nsang\tx\r\n", "tokens"),
+        ("Zoë sang in the rain.\n", "text"),
+        ('{"text": "Zoë sang"}\n', "jsonl"),
+    ):
+        path.write_bytes(text.encode(encoding))
+        plain = tmp_path / "plain.txt"
+        plain.write_bytes(text.encode())
+        expected = run(model, plain)
+        assert "Zoë".encode() in expected
+        assert run(model, path) == expected
+        assert run(model, path, "--input-format", input_format) == expected
+        assert run(model, path, "--set", f"data.encoding={encoding}") == expected
+        assert run(model, stdin=path.read_bytes()) == expected
+    assert f"but data.encoding is latin-1; leave it out or set it to {encoding}" in fails(
+        capsys, model, path, "--set", "data.encoding=latin-1"
+    )
+    path.write_bytes("Mira\nsang\n".encode(encoding + "-le"))
+    assert f"{path}: NUL character: not a text file, or one in UTF-16" in fails(capsys, model, path)

@@ -102,6 +102,15 @@ def test_byte_order_marks_missing_ends_and_mixed_ends_are_noted(check):
     assert places(result, "Windows") == [(None, "3 of 72 lines (mixed)")]
 
 
+def test_a_file_in_utf_16_is_checked_like_others(check):
+    result = check(train_tsv=CLEAN.replace("\n", "\r\n").encode("utf-16"))
+    assert places(result, "byte order mark") == [(1, "")]
+    assert places(result, "Windows") == [(None, "72 of 72 lines")]
+    assert result.num_errors == 0
+    assert result.files[0].encoding == "utf-16"
+    assert result.files[0].read_as.startswith("conll in utf-16: 2 columns by tab")
+
+
 def test_tabs_and_spaces_in_one_file_are_noted(check):
     result = check(train_tsv=CLEAN + "last  O\n")
     assert places(result, "tabs and runs of spaces") == [

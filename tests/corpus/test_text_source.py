@@ -88,10 +88,18 @@ def test_a_character_cut_off_at_the_end_is_an_error(write):
         read(write(b"ab\n\xc3"))
 
 
-def test_utf_16_without_being_told_is_named(write):
-    path = write("Mira B-PER\n".encode("utf-16"))
-    with pytest.raises(DataError, match="mark of a UTF-16 file; set"):
-        read(path)
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_byte_order_mark_tells_the_encoding(write, encoding):
+    told = []
+    path = write("Zoë B-PER\r\n".encode(encoding))
+    assert "".join(read_text(path, tell_encoding=told.append)) == "Zoë B-PER\n"
+    assert told == [encoding]
+    with pytest.raises(DataError, match=f"mark of {encoding}, but data.encoding is latin-1"):
+        read(path, "latin-1")
+    assert "".join(read_text(path, encoding, tell_encoding=told.append)) == "Zoë B-PER\n"
+    assert told == [encoding]
+    big_endian = "\ufeffMira\n".encode(encoding + "-be")
+    assert read(write(big_endian)) == "Mira\n"
 
 
 def test_utf_16_without_mark_and_binary_files_are_named(write):

@@ -1,5 +1,7 @@
 """Training on data that has no entities, others than expected, or words without end."""
 
+import csv
+import io
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +29,37 @@ def test_dev_without_entities_chooses_nothing(
     assert "epoch 3/3" in done.err
     assert "nan" not in done.err.lower()
     assert load_model(tmp_path / "run" / "model.pt").record["epoch"] == 3
+
+
+def as_sheet(text: str) -> str:
+    """Return space-separated columns as a CSV that numbers its sentences."""
+    found = io.StringIO()
+    writer = csv.writer(found)
+    writer.writerow(["Sentence #", "Word", "Tag"])
+    for number, block in enumerate(text.strip().split("\n\n"), 1):
+        for place, row in enumerate(block.split("\n")):
+            writer.writerow(["" if place else f"Sentence: {number}", *row.split(" ")])
+    return found.getvalue()
+
+
+@pytest.mark.parametrize(("change", "encoding"), [(as_sheet, "utf-8"), (str, "utf-16")])
+def test_a_sheet_and_utf_16_train_the_model_of_the_plain_file(
+    command: Callable, make_config: Callable, ending: Callable, tmp_path: Path,
+    change: Callable, encoding: str,
+) -> None:  # fmt: skip
+    plain = make_config()
+    assert command("train", plain, "--output-dir", tmp_path / "plain").code == 0
+    for split in ("train", "dev", "test"):
+        text = (tmp_path / f"{split}.conll").read_text(encoding="utf-8")
+        (tmp_path / f"{split}.csv").write_text(change(text), encoding=encoding)
+    config = make_config(data={split: f"{split}.csv" for split in ("train", "dev", "test")})
+    done = command("train", config, "--output-dir", tmp_path / "sheet")
+    assert done.code == 0, done.err
+    assert ending(tmp_path / "sheet") == ending(tmp_path / "plain")
+    scores = command("eval", tmp_path / "sheet", tmp_path / "test.csv")
+    assert scores.code == 0
+    expected = command("eval", tmp_path / "plain", tmp_path / "test.conll").out
+    assert scores.out == expected.replace("test.conll:", "test.csv:")
 
 
 def test_training_data_without_entities(

@@ -1,6 +1,5 @@
 """Streams are cut at sentences or lines, whatever the pieces they arrive in."""
 
-import io
 import os
 import threading
 from pathlib import Path
@@ -8,24 +7,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trickle import Trickle
 
 from bilstm_crf.errors import DataError
 from bilstm_crf.prediction import line_blocks
 from bilstm_crf.prediction.input_format import detect_input_format
-from bilstm_crf.prediction.line_blocks import read_blocks
+from bilstm_crf.prediction.line_blocks import last_line_end, last_sentence_end, read_blocks
 
 PATH = Path("some.txt")
 LINES = st.lists(st.sampled_from([b"a", b"bb", b"", b"  ", b"\t", b"\r", b"c\r"]), max_size=12)
-
-
-class Trickle(io.RawIOBase):
-    """Gives a few bytes at a time."""
-
-    def __init__(self, data: bytes, size: int):
-        self._data, self._size = io.BytesIO(data), size
-
-    def read1(self, size: int) -> bytes:
-        return self._data.read(min(size, self._size))
 
 
 @given(LINES, st.integers(1, 5), st.integers(1, 9), st.booleans(), st.booleans())
@@ -36,7 +26,9 @@ def test_blocks_are_the_stream_cut_at_borders(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_blocks, "BLOCK_BYTES", block)
         stream = Trickle(data, size)
-        blocks = list(read_blocks(stream, PATH, whole_sentences=sentences))
+        blocks = list(
+            read_blocks(stream, PATH, last_end=last_sentence_end if sentences else last_line_end)
+        )
     assert b"".join(blocks) == data
     assert b"" not in blocks
     for one in blocks[:-1]:
@@ -49,7 +41,7 @@ def test_a_sentence_that_does_not_end_is_cut_at_a_line(monkeypatch: pytest.Monke
     monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 4)
     monkeypatch.setattr(line_blocks, "MOST_BYTES", 40)
     data = b"word\n" * 100
-    blocks = list(read_blocks(Trickle(data, 7), PATH, whole_sentences=True))
+    blocks = list(read_blocks(Trickle(data, 7), PATH, last_end=last_sentence_end))
     assert b"".join(blocks) == data
     assert max(map(len, blocks)) < 60
 
@@ -57,7 +49,7 @@ def test_a_sentence_that_does_not_end_is_cut_at_a_line(monkeypatch: pytest.Monke
 def test_a_slow_writer_gets_each_sentence_at_once():
     reading, writing = os.pipe()
     with open(reading, "rb") as stream, open(writing, "wb", buffering=0) as pipe:
-        blocks = read_blocks(stream, PATH, whole_sentences=True)
+        blocks = read_blocks(stream, PATH, last_end=last_sentence_end)
         for sentence in (b"Mira\nsang\n\n", b"Holt\n\n"):
             # A reader that waits for more than what is there would hang here.
             timer = threading.Timer(20, pipe.close)
@@ -75,12 +67,14 @@ def test_other_encodings_become_utf8():
     for encoding in ("latin-1", "cp1250", "utf-16"):
         written = text if encoding != "latin-1" else "Zoë\n"
         stream = Trickle(written.encode(encoding), 3)
-        blocks = read_blocks(stream, PATH, whole_sentences=True, encoding=encoding)
+        blocks = read_blocks(stream, PATH, last_end=last_sentence_end, encoding=encoding)
         assert b"".join(blocks).decode() == written
     with pytest.raises(DataError, match="unknown encoding 'latin-9000'"):
-        list(read_blocks(Trickle(b"a", 1), PATH, whole_sentences=True, encoding="latin-9000"))
+        list(read_blocks(Trickle(b"a", 1), PATH, last_end=last_sentence_end, encoding="latin-9000"))
     with pytest.raises(DataError, match=r"some\.txt:2: is not ascii"):
-        list(read_blocks(Trickle(b"a\n\xe9", 2), PATH, whole_sentences=True, encoding="ascii"))
+        list(
+            read_blocks(Trickle(b"a\n\xe9", 2), PATH, last_end=last_sentence_end, encoding="ascii")
+        )
 
 
 @pytest.mark.parametrize(
