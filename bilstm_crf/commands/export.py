@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bilstm_crf.commands.model_data import ModelData
 from bilstm_crf.console import print_table, say
+from bilstm_crf.corpus.context import context_limit
 from bilstm_crf.corpus.readers import expand_paths
 from bilstm_crf.corpus.sentence import Sentence
 from bilstm_crf.errors import RunError
@@ -22,7 +23,13 @@ def export_command(model_path: Path, folder: Path, *, int8: bool, verify: Path |
         BilstmCrfError: the model or the data cannot be read, or the folder not written.
         RunError: an exact engine gives other labels than the model.
     """
-    files = export_model(load_model(model_path), folder, int8=int8)
+    model = load_model(model_path)
+    if context_limit(model.record.get("config", {}).get("data", {})) is not None:
+        raise RunError(
+            f"{model_path}: reads documents (data.context: document), and an exported predictor "
+            "reads single sentences; train with data.context: sentence to export"
+        )
+    files = export_model(model, folder, int8=int8)
     for file in files:
         say(f"{file} ({file.stat().st_size / 1e6:.2f} MB)")
     if verify is not None:

@@ -8,6 +8,7 @@ import torch
 
 from bilstm_crf.config import Config
 from bilstm_crf.console import print_table
+from bilstm_crf.corpus.context import context_limit
 from bilstm_crf.errors import ModelFileError
 from bilstm_crf.prediction.model_file import TrainedModel, load_model
 from bilstm_crf.strict_yaml import write_yaml
@@ -50,6 +51,8 @@ def describe_model(path: Path) -> list[tuple[str, str]]:
         lines.append(("extra columns", ", ".join(model.vocabularies.columns)))
     if model.temperature != 1.0:
         lines.append(("temperature", f"{model.temperature:.4f}"))
+    if (most := context_limit(model.record.get("config", {}).get("data", {}))) is not None:
+        lines.append(("context", f"the sentences around in the document, {most} tokens at once"))
     try:
         lines += _record_lines(model.record)
     except (AttributeError, KeyError, TypeError, ValueError):

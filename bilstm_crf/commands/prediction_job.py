@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from bilstm_crf.commands.predict_options import PredictOptions
@@ -93,10 +93,11 @@ class PredictionJob:
             )
             if not last.endswith(b"\n"):
                 yield b"\n"
-            for block in self._blocks(source):
-                last, num_tokens = aligned.add_labels(block)
+            pieces = map(aligned.add_labels, self._blocks(source))
+            for piece, num_tokens in chain(pieces, (finish() for finish in (aligned.finish,))):
                 self._bar.advance(num_tokens)
-                yield last
+                last = piece or last
+                yield piece
 
     def _written(self, sources: Iterable["Source"], name: str) -> Iterator[str]:
         """Yield documents in the format of a name."""
@@ -111,8 +112,8 @@ class PredictionJob:
 
     def _labelled(self, source: "Source", questions: Questions) -> Iterator[LabelledDocument]:
         reader = self._reader(source)
-        for block in self._blocks(source):
-            documents = list(reader.read(block))
+        blocks = map(reader.read, self._blocks(source))
+        for documents in map(list, chain(blocks, (finish() for finish in (reader.finish,)))):
             sentences = [sentence for one in documents for sentence in one.sentences]
             predictions = self._labeller.predict_sentences(sentences, questions)
             for document in documents:
@@ -122,7 +123,7 @@ class PredictionJob:
 
     def _reader(self, source: "Source") -> TextLines | JsonLines | TokenSentences:
         if source.format == "tokens":
-            return TokenSentences(source.path, self._settings)
+            return TokenSentences(source.path, self._settings, self._labeller.context_tokens)
         kind = JsonLines if source.format == "jsonl" else TextLines
         return kind(source.path, partial(sentences_of, unit=self._unit))
 

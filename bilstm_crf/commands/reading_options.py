@@ -43,6 +43,8 @@ def reading_options(
         key, equals, text = override.partition("=")
         path = tuple(key.strip().split("."))
         place = f"--set {override}"
+        if path[:2] in (("data", "context"), ("data", "context_tokens")):
+            raise ConfigError(f"{place}: is chosen for training, and the model file records it")
         if not equals or not all(path):
             raise ConfigError(f"{place}: expected key=value, such as data.label_column=2")
         document.override(path, parse_value(text, place), place)

@@ -27,6 +27,7 @@ from bilstm_crf.training.preparation import (
 )
 from bilstm_crf.training.processes import Processes
 from bilstm_crf.training.random_state import seed_everything
+from bilstm_crf.training.swapped_entities import EntitySwapper
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +88,10 @@ def set_up_training(
     if config.training.language_model.weight and config.model.word_embeddings.size:
         guesser = NeighbourWords(config.training.language_model, network.lstm.output_size, counts)
         guesser.to(device)
+    swapper = None
+    if config.training.swap_entities:
+        share = config.training.swap_entities
+        swapper = EntitySwapper(learned.corpus, config.labels.model_scheme, share)
     forms = form_table(config.model, vocabularies)
     forms.extend(learned.corpus.forms)
     if forms.num_shortened:
@@ -123,6 +128,7 @@ def set_up_training(
         seed=config.seed,
         processes=processes,
         language_model=guesser,
+        swapper=swapper,
     )
     logger.info(
         "%d words tuned, %d stored, %d characters, %d labels, %s weights",

@@ -9,7 +9,7 @@ is a sheet, where quotes stand about cells or a column numbers the sentences.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
+from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout, ends_sentence, opens_document
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN, MalformedRows
 from bilstm_crf.corpus.schemes import OUTSIDE, PREFIXES
 from bilstm_crf.corpus.sentence import Sentence
@@ -102,6 +102,7 @@ class _ColumnsReader:
         self._comment_start = {"auto": "#", "none": "\n"}.get(layout.comments, layout.comments)
         # Labels met so far and what they stand for; others take the slow way once.
         self._labels = {layout.outside: OUTSIDE}
+        self._opens_document = True
         self._step = layout.width + 1
         self._border = f"{layout.delimiter}\n{layout.delimiter}"
 
@@ -111,6 +112,7 @@ class _ColumnsReader:
             comment, _, rest = block.partition("\n")
             if not self._layout.is_comment(comment):
                 break
+            self._opens_document = self._opens_document or opens_document(comment)
             block, line = rest, line + 1
         if not block:
             return
@@ -176,23 +178,29 @@ class _ColumnsReader:
         lines: Sequence[int],
         features: dict[str, tuple[str, ...]],
     ) -> Sentence:
+        opens, self._opens_document = self._opens_document, False
         if features:
-            return Sentence(tuple(tokens), labels, self._path, lines, features=features)
-        return Sentence(tuple(tokens), labels, self._path, lines)
+            return Sentence(
+                tuple(tokens), labels, self._path, lines, features=features, opens_document=opens
+            )
+        return Sentence(tuple(tokens), labels, self._path, lines, opens_document=opens)
 
     def _read_by_row(self, lines: Iterable[tuple[int, str]]) -> Iterator[Sentence]:
         layout = self._layout
         rows: list[tuple[int, list[str], str]] = []
         sentence = ""
         for line, text in lines:
+            mark = False
             if layout.is_blank(text):
                 ends = True
             elif layout.is_comment(text):
-                continue
+                ends = mark = opens_document(text)
+                if not mark:
+                    continue
             else:
                 columns = layout.split(text)
-                ends = columns[min(layout.token, len(columns) - 1)] == DOCUMENT_MARK
-                ends = ends or columns[0] == DOCUMENT_MARK
+                mark = DOCUMENT_MARK in (columns[0], columns[min(layout.token, len(columns) - 1)])
+                ends = mark
                 number = layout.sentence_number(columns)
                 if number not in ("", sentence):
                     sentence = number
@@ -206,15 +214,13 @@ class _ColumnsReader:
                 if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]):
                     continue
                 rows.append((line, columns, self._check(line, columns)))
-                ends = bool(self._sentence_end) and self._ends_sentence(columns)
+                ends = ends_sentence(columns, self._sentence_end)
             if ends and rows:
                 yield self._sentence_of(rows)
                 rows = []
+            self._opens_document = self._opens_document or mark
         if rows:
             yield self._sentence_of(rows)
-
-    def _ends_sentence(self, columns: Sequence[str]) -> bool:
-        return self._sentence_end in re.split("[|,]", columns[-1].strip(BLANK))
 
     def _sentence_of(self, rows: Sequence[tuple[int, list[str], str]]) -> Sentence:
         layout = self._layout

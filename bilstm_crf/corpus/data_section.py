@@ -79,6 +79,10 @@ class DataSection(Section):
     """Unit that running text is cut into."""
     on_malformed: Literal["error", "repair"] = "error"
     """A malformed row is an error, or is repaired (missing label: O) and counted."""
+    context: Literal["sentence", "document"] = "sentence"
+    """Whether the BiLSTM reads each sentence by itself or with its neighbours in the document."""
+    context_tokens: int = Field(default=256, ge=1, le=20_000)
+    """With `context: document`, most tokens read at once: as many whole sentences as fit."""
 
     def resolve(self, base: Path) -> "DataSection":
         """Return a copy with the paths made absolute, relative ones taken from ``base``."""
@@ -106,7 +110,8 @@ class DataSection(Section):
         """Return what the readers need to know."""
         labels = labels or LabelsSection()
         own = {name: getattr(self, name) for name in type(self).model_fields}
-        own = {name: value for name, value in own.items() if name not in ("train", "dev", "test")}
+        others = ("train", "dev", "test", "context", "context_tokens")
+        own = {name: value for name, value in own.items() if name not in others}
         return ReaderSettings(**own, outside=labels.outside, bare_types=labels.bare_types)
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bilstm_crf.corpus.context import first_sentences
 from bilstm_crf.corpus.sentence import Sentence
 
 IntArray = NDArray[np.int32]
@@ -62,6 +63,9 @@ class EncodedCorpus:
         starts: (sentences + 1,) where each sentence begins in the flat arrays.
         features: extra columns: distinct values and (tokens,) indices by name.
         places: files and lines.
+        documents: numbers of the sentences that open a document.
+        windows: (windows + 1,) number of the sentence that each window begins with, where the
+            network reads windows; see :mod:`bilstm_crf.corpus.context`.
     """
 
     forms: tuple[str, ...]
@@ -71,6 +75,8 @@ class EncodedCorpus:
     starts: NDArray[np.int64]
     features: dict[str, tuple[tuple[str, ...], IntArray]] = field(default_factory=dict)
     places: Places | None = None
+    documents: NDArray[np.int64] | None = None
+    windows: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -83,6 +89,37 @@ class EncodedCorpus:
     def lengths(self) -> NDArray[np.int64]:
         """Tokens of each sentence."""
         return np.diff(self.starts)
+
+    @property
+    def sequence_starts(self) -> NDArray[np.int64]:
+        """Where each sequence that the network reads begins: a sentence or a window."""
+        return self.starts if self.windows is None else self.starts[self.windows]
+
+    @property
+    def sequence_lengths(self) -> NDArray[np.int64]:
+        """Tokens of each sequence."""
+        return np.diff(self.sequence_starts)
+
+    def count_sentences(self, sequences: NDArray[np.int64]) -> int:
+        """Return how many sentences some sequences hold."""
+        if self.windows is None:
+            return len(sequences)
+        return int((self.windows[sequences + 1] - self.windows[sequences]).sum())
+
+    def first_sentence(self, sequence: int) -> int:
+        """Return the number of a sequence's first sentence."""
+        return sequence if self.windows is None else int(self.windows[sequence])
+
+    def in_windows(self, most_tokens: int) -> "EncodedCorpus":
+        """Return the corpus to be read in windows of neighbouring sentences.
+
+        Args:
+            most_tokens: of a window, unless a single sentence is longer.
+        """
+        opens = np.zeros(len(self), dtype=bool)
+        opens[[] if self.documents is None else self.documents] = True
+        windows = first_sentences(self.lengths.tolist(), opens.tolist(), most_tokens)
+        return replace(self, windows=windows)
 
     def form_counts(self) -> dict[str, int]:
         """Return how often each form occurs, in the order of first appearance."""
@@ -119,7 +156,7 @@ def encode(sentences: Iterable[Sentence], feature_names: Sequence[str] = ()) -> 
     values = {name: StringTable() for name in feature_names}
     form_ids, label_ids, starts = array("i"), array("i"), array("q", [0])
     value_ids = {name: array("i") for name in feature_names}
-    path_ids, first_lines = array("i"), array("i")
+    path_ids, first_lines, documents = array("i"), array("i"), array("q")
     scattered: dict[int, Sequence[int]] = {}
     number_form, number_label = forms.__getitem__, labels.__getitem__
     for sentence in sentences:
@@ -131,7 +168,10 @@ def encode(sentences: Iterable[Sentence], feature_names: Sequence[str] = ()) -> 
         lines = sentence.lines
         if lines and not isinstance(lines, range):
             scattered[len(path_ids)] = lines
-        path_ids.append(paths[sentence.path])
+        path_id = paths[sentence.path]
+        if sentence.opens_document or not path_ids or path_ids[-1] != path_id:
+            documents.append(len(path_ids))
+        path_ids.append(path_id)
         first_lines.append(lines[0] if lines else 0)
         starts.append(len(form_ids))
     has_labels = len(label_ids) == len(form_ids)
@@ -145,6 +185,7 @@ def encode(sentences: Iterable[Sentence], feature_names: Sequence[str] = ()) -> 
             name: (tuple(values[name]), _int_array(value_ids[name])) for name in feature_names
         },
         places=Places(tuple(paths), _int_array(path_ids), _int_array(first_lines), scattered),
+        documents=np.array(documents, dtype=np.int64),
     )
 
 

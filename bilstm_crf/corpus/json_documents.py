@@ -155,7 +155,8 @@ class JsonDocuments:
                     raise DataError(message, self._path, line)
         tokens = [token or REPLACEMENT_TOKEN for token in tokens]
         if tokens:
-            yield Sentence(tuple(tokens), labels, str(self._path), (line,) * len(tokens))
+            lines = (line,) * len(tokens)
+            yield Sentence(tuple(tokens), labels, str(self._path), lines, opens_document=True)
 
     def _text(self, document: Mapping[str, Any], text: str, line: int) -> Iterator[Sentence]:
         spans: list[Span] = []
@@ -171,7 +172,7 @@ class JsonDocuments:
         borders = {at for span in spans for at in (span.start, span.end)}
         tokens = cut_tokens(tokens, sorted(borders.union(end for _, end in sentences)))
         labels = label_tokens(tokens, spans)
-        first = 0
+        first, opens = 0, True
         for start, end in sentences:
             past_last = bisect_left(tokens, (end,), first)
             if past_last > first:
@@ -181,7 +182,9 @@ class JsonDocuments:
                     str(self._path),
                     line,
                     tuple(labels[first:past_last]) if self._labelled else None,
+                    opens_document=opens,
                 )
+                opens = False
             first = past_last
 
     def _sentences(self, text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:

@@ -12,7 +12,18 @@ BLANK = " \t\r\f\v"
 """The characters that a blank line may hold; no other white space makes a line blank."""
 
 _KEY_AND_VALUE = re.compile(r"#+ ?\w[\w:. -]* = ")
+_OPENS_DOCUMENT = re.compile(r"#+ ?(newdoc\b|([\w.-]+:)?document_id *=)")
 _SPACES = re.compile("[ \t]+")
+
+
+def opens_document(comment: str) -> bool:
+    """Return whether a comment begins a document: ``# newdoc``, ``# hipe2022:document_id = x``."""
+    return _OPENS_DOCUMENT.match(comment) is not None
+
+
+def ends_sentence(columns: Sequence[str], flag: str) -> bool:
+    """Return whether the last column of a row holds the flag of a sentence's end."""
+    return bool(flag) and flag in re.split("[|,]", columns[-1].strip(BLANK))
 
 
 @dataclass(frozen=True)

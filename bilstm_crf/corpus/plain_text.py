@@ -23,10 +23,12 @@ def read_plain_text(
         for text in chunk.removesuffix("\n").split("\n"):
             line += 1
             pieces = split_sentences(text) if split else [(0, len(text))]
+            opens = True
             for start, end in pieces:
                 piece = text[start:end]
                 if offsets := tokenize(piece, unit):
-                    yield sentence_of_text(piece, offsets, path, line)
+                    yield sentence_of_text(piece, offsets, path, line, opens_document=opens)
+                    opens = False
 
 
 def sentence_of_text(
@@ -35,6 +37,8 @@ def sentence_of_text(
     path: str = "",
     line: int | None = None,
     labels: tuple[str, ...] | None = None,
+    *,
+    opens_document: bool = False,
 ) -> Sentence:
     """Return the sentence of a text cut into tokens, all on one line of a file."""
     return Sentence(
@@ -44,4 +48,5 @@ def sentence_of_text(
         lines=() if line is None else (line,) * len(offsets),
         text=text,
         offsets=tuple(offsets),
+        opens_document=opens_document,
     )

@@ -37,6 +37,7 @@ class Sentence:
         text: the running text the tokens were cut from, where there is one.
         offsets: for each token its ``(start, end)`` in ``text``, in characters.
         features: extra columns by name, one value a token.
+        opens_document: it is the first of a document.
     """
 
     tokens: tuple[str, ...]
@@ -46,6 +47,7 @@ class Sentence:
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
     features: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_FEATURES)
+    opens_document: bool = False
 
     def __len__(self) -> int:
         return len(self.tokens)

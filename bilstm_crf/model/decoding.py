@@ -29,13 +29,18 @@ def decode_corpus(
     network.eval()
     inference = InferenceNetwork(network)
     paths: list[NDArray[np.int64]] = []
-    for first, last in _windows(corpus.starts):
-        begin, end = corpus.starts[first], corpus.starts[last]
+    sequences = corpus.sequence_starts
+    for first_read, last_read in _stretches(sequences):
+        begin, end = sequences[first_read], sequences[last_read]
+        first, last = corpus.first_sentence(first_read), corpus.first_sentence(last_read)
         distinct, rows = np.unique(corpus.form_ids[begin:end], return_inverse=True)
         sentences = FlatSentences(
             rows=rows,
             starts=corpus.starts[first : last + 1] - begin,
             columns={name: ids[begin:end] for name, (_, ids) in corpus.features.items()},
+            windows=None
+            if corpus.windows is None
+            else sequences[first_read : last_read + 1] - begin,
         )
         labels = inference.label_ids(inference.form_inputs(forms, distinct), sentences)
         paths.extend(np.split(labels, sentences.starts[1:-1]))
@@ -43,8 +48,8 @@ def decode_corpus(
     return paths
 
 
-def _windows(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut sentences into stretches of about ``WINDOW_TOKENS``, given by their numbers."""
+def _stretches(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut what is read at once into stretches of about ``WINDOW_TOKENS``, given by numbers."""
     first = 0
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + WINDOW_TOKENS, side="right")) - 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bilstm_crf.corpus.batches import Batch, plan_batches
+from bilstm_crf.corpus.context import sentences_inside
 from bilstm_crf.corpus.forms import FormTable
 from bilstm_crf.model.flat_sentences import FlatSentences
 from bilstm_crf.model.numpy_network import BATCH_SENTENCES, BATCH_TOKENS, FORMS_AT_ONCE
@@ -95,23 +96,54 @@ class InferenceNetwork:
             inputs: rows from :meth:`form_inputs`.
             sentences: any number; empty ones are in no batch.
         """
-        lengths = np.diff(sentences.starts)
+        starts = sentences.sequence_starts
+        lengths = np.diff(starts)
         plan = plan_batches(lengths, batch_size=self._batch_sentences, batch_tokens=BATCH_TOKENS)
         for numbers in plan:
             time = np.arange(lengths[numbers[0]])
             mask = time < lengths[numbers][:, None]  # (batch, time)
-            places = np.where(mask, sentences.starts[numbers][:, None] + time, 0)
+            places = np.where(mask, starts[numbers][:, None] + time, 0)
             values = {
                 name: torch.from_numpy(ids[places]).to(self.device)
                 for name, ids in sentences.columns.items()
             }
             rows = torch.from_numpy(sentences.rows[places]).to(self.device)
             lengths_here = torch.from_numpy(lengths[numbers]).to(self.device)
+            emissions = self._network.token_emissions(inputs, rows, lengths_here, values)
+            if sentences.windows is not None:
+                yield from self._by_sentence(emissions, sentences, numbers)
+                continue
             yield EmissionBatch(
                 sentences=numbers,
-                emissions=self._network.token_emissions(inputs, rows, lengths_here, values),
+                emissions=emissions,
                 mask=torch.from_numpy(mask).to(self.device),
                 tokens=places[mask],
+            )
+
+    def _by_sentence(
+        self,
+        emissions: Float[Tensor, "batch time labels"],
+        sentences: FlatSentences,
+        windows: NDArray[np.int64],
+    ) -> Iterator[EmissionBatch]:
+        """Yield the emissions of the sentences in some windows."""
+        starts = sentences.sequence_starts
+        numbers, rows, offsets = sentences_inside(
+            sentences.starts, starts[windows], starts[windows + 1]
+        )
+        lengths = np.diff(sentences.starts)[numbers]
+        flat = emissions.flatten(0, 1)
+        first_places = rows * emissions.shape[1] + offsets
+        plan = plan_batches(lengths, batch_size=self._batch_sentences, batch_tokens=BATCH_TOKENS)
+        for some in plan:
+            time = np.arange(lengths[some[0]])
+            mask = time < lengths[some][:, None]
+            places = np.where(mask, first_places[some][:, None] + time, 0)
+            yield EmissionBatch(
+                sentences=numbers[some],
+                emissions=flat[torch.from_numpy(places).to(self.device)],
+                mask=torch.from_numpy(mask).to(self.device),
+                tokens=(sentences.starts[numbers[some]][:, None] + time)[mask],
             )
 
     @torch.inference_mode()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilstm_crf.corpus.batch_plan import plan_batches
+from bilstm_crf.corpus.context import sentences_inside
 from bilstm_crf.corpus.forms import FormTable
 from bilstm_crf.corpus.labels import OUTSIDE, allowed_transitions
 from bilstm_crf.model.flat_sentences import FlatSentences
@@ -118,13 +119,16 @@ class NumpyNetwork:
             sentences: their rows index ``inputs``.
         """
         labels = np.zeros(int(sentences.starts[-1]), dtype=np.int64)
-        lengths = np.diff(sentences.starts)
+        starts = sentences.sequence_starts
+        lengths = np.diff(starts)
         plan = plan_batches(lengths, batch_size=self._batch_sentences, batch_tokens=BATCH_TOKENS)
 
         def decode(numbers: NDArray[np.int64]) -> None:
             packing = pack(lengths[numbers])
-            places = sentences.starts[numbers][packing.rows] + packing.steps
+            places = starts[numbers][packing.rows] + packing.steps
             emissions = self._emissions(inputs, sentences, packing, places)
+            if sentences.windows is not None:
+                packing, places, emissions = _by_sentence(sentences, numbers, packing, emissions)
             if self._viterbi is None:
                 found = emissions.argmax(axis=0)
             else:
@@ -155,6 +159,26 @@ class NumpyNetwork:
         scores += (behind @ self._behind).take(packing.reverse, axis=0)
         scores += self._bias
         return np.ascontiguousarray(scores.T)
+
+
+def _by_sentence(
+    sentences: FlatSentences,
+    windows: NDArray[np.int64],
+    packing: Packing,
+    emissions: FloatArray,
+) -> tuple[Packing, NDArray[np.int64], FloatArray]:
+    """Return layout, token places and scores of the sentences in a batch of windows."""
+    starts = sentences.sequence_starts
+    numbers, rows, offsets = sentences_inside(
+        sentences.starts, starts[windows], starts[windows + 1]
+    )
+    lengths = np.diff(sentences.starts)[numbers]
+    order = np.argsort(-lengths, kind="stable")
+    numbers, rows, offsets = numbers[order], rows[order], offsets[order]
+    inner = pack(lengths[order])
+    slots = packing.padded[rows[inner.rows], offsets[inner.rows] + inner.steps]
+    places = sentences.starts[numbers][inner.rows] + inner.steps
+    return inner, places, np.ascontiguousarray(emissions[:, slots])
 
 
 def _transitions(

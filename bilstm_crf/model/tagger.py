@@ -29,7 +29,7 @@ class DropoutSection(Section):
     kind: Literal["locked", "plain"] = "locked"
     """`locked`: the same units at every step of a sentence; `plain`: each step by itself."""
 
-    inputs: float = Field(default=0.5, ge=0, lt=1)
+    inputs: float = Field(default=0.25, ge=0, lt=1)
     """Share of a token's vector that is zeroed before the LSTM."""
 
     outputs: float = Field(default=0.5, ge=0, lt=1)
@@ -182,8 +182,10 @@ class TaggerNetwork(nn.Module):
 
     def loss(
         self, batch: Batch, states: Float[Tensor, "batch time size"] | None = None
-    ) -> Float[Tensor, "batch"]:
+    ) -> Float[Tensor, "sentences"]:
         """Return each sentence's loss: minus the log likelihood of its labels, and the CRF's costs.
+
+        The CRF scores each sentence by itself, also where the BiLSTM has read several at once.
 
         Args:
             batch: sentences with labels.
@@ -195,7 +197,10 @@ class TaggerNetwork(nn.Module):
         if batch.labels is None:
             raise ValueError("a loss needs a batch with labels")
         states = self.hidden_states(batch) if states is None else states
-        return self.head.loss(self._score(states), batch.labels, batch.mask)
+        scores = self._score(states)
+        if batch.places is not None:
+            scores = look_up(batch.places, scores.flatten(0, 1))
+        return self.head.loss(scores, batch.labels, batch.sentence_mask)
 
     def decode(self, batch: Batch) -> Int64[Tensor, "batch time"]:
         """Return the best label path of each sentence, 0 in the padding."""

@@ -12,7 +12,8 @@ from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.sentence_text import text_and_offsets
 from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.labeller import Prediction
-from bilstm_crf.prediction.token_lines import BYTE_ORDER_MARK, TokenLineReader, wrong_byte
+from bilstm_crf.prediction.token_lines import BYTE_ORDER_MARK, TokenLines, wrong_byte
+from bilstm_crf.prediction.window_lines import line_reader
 
 Cutter = Callable[[str], list[Sentence]]
 """Cuts a text into sentences whose offsets count from the beginning of the text."""
@@ -69,6 +70,10 @@ class TextLines:
         for _, line in self._lines.read(block):
             yield Document(line, self._cut(line))
 
+    def finish(self) -> Iterator[Document]:
+        """Yield what was held back once all blocks are read: nothing."""
+        yield from ()
+
 
 class JsonLines:
     """Reads JSON lines: each object has a ``text``, or ``tokens``; its other keys are kept.
@@ -91,6 +96,10 @@ class JsonLines:
             if line.strip():
                 yield self._document(line, number)
 
+    def finish(self) -> Iterator[Document]:
+        """Yield what was held back once all blocks are read: nothing."""
+        yield from ()
+
     def _document(self, line: str, number: int) -> Document:
         try:
             fields = json.loads(line)
@@ -108,7 +117,7 @@ class JsonLines:
             return Document(text, self._cut(text), fields)
         tokens = fields.get("tokens")
         if isinstance(tokens, list) and all(isinstance(one, str) for one in tokens):
-            return _joined(Sentence(tuple(tokens)), fields)
+            return _joined(Sentence(tuple(tokens), opens_document=True), fields)
         message = "expected a 'text' string or a 'tokens' list of strings in the object"
         raise DataError(message, self._path, number)
 
@@ -119,10 +128,11 @@ class TokenSentences:
     Args:
         path: the file, for messages.
         settings: how to read its columns.
+        context_tokens: most tokens that the model reads at once, None if it reads sentences.
     """
 
-    def __init__(self, path: Path, settings: ReaderSettings):
-        self._path, self._reader = path, TokenLineReader(path, settings)
+    def __init__(self, path: Path, settings: ReaderSettings, context_tokens: int | None = None):
+        self._path, self._reader = path, line_reader(path, settings, context_tokens)
 
     def read(self, block: bytes) -> Iterator[Document]:
         """Yield the documents of a block of whole sentences.
@@ -130,16 +140,31 @@ class TokenSentences:
         Raises:
             DataError: a token is not UTF-8, or a column is missing.
         """
-        found = self._reader.read(block)
+        yield from self._documents(self._reader.read(block))
+
+    def finish(self) -> Iterator[Document]:
+        """Yield what was held back once all blocks are read."""
+        found = self._reader.finish()
+        if found is not None:
+            yield from self._documents(found)
+
+    def _documents(self, found: TokenLines) -> Iterator[Document]:
         try:
             tokens = [token.decode() for token in found.tokens]
         except UnicodeDecodeError:
             raise wrong_byte(found, self._path) from None
+        opening = set(found.documents.tolist())
         for first, last in pairwise(found.starts.tolist()):
             features = {name: tuple(v[first:last]) for name, v in found.columns.items()}
             lines = tuple(found.where(number) for number in range(first, last))
             yield _joined(
-                Sentence(tuple(tokens[first:last]), None, str(self._path), lines, features=features)
+                Sentence(
+                    tuple(tokens[first:last]),
+                    path=str(self._path),
+                    lines=lines,
+                    features=features,
+                    opens_document=first in opening,
+                )
             )
 
 

@@ -86,6 +86,7 @@ class FlatPredictor:
         starts: IntArray,
         columns: Mapping[str, NDArray[np.integer]],
         questions: Questions,
+        windows: IntArray | None = None,
     ) -> FlatPrediction:
         """Predict sentences.
 
@@ -94,11 +95,15 @@ class FlatPredictor:
             starts: (sentences + 1,) where each sentence begins.
             columns: value ids of extra columns by name, each (tokens,).
             questions: what to find out beside the labels.
+            windows: (windows + 1,) where each window begins that is read at once, if not each
+                sentence is read by itself.
 
         Raises:
             UnicodeDecodeError: a token given as bytes is not UTF-8.
         """
-        inputs, sentences = self.look_up(tokens, _cut_long(starts), columns)
+        # A window with a sentence that is too long has no other.
+        windows = None if windows is None else _cut_long(windows)
+        inputs, sentences = self.look_up(tokens, _cut_long(starts), columns, windows)
         if questions:
             return self._answer(inputs, sentences, questions)
         return FlatPrediction(self._engine.label_ids(inputs, sentences), sentences.starts)
@@ -108,10 +113,11 @@ class FlatPredictor:
         tokens: Sequence[str] | Sequence[bytes],
         starts: IntArray,
         columns: Mapping[str, NDArray[np.integer]],
+        windows: IntArray | None = None,
     ) -> tuple[Any, FlatSentences]:
         """Return a table of form inputs, and the sentences as rows of it."""
         inputs, rows = self._cache.look_up(tokens)
-        return inputs, FlatSentences(rows, starts, columns)
+        return inputs, FlatSentences(rows, starts, columns, windows)
 
 
 def _cut_long(starts: IntArray) -> IntArray:

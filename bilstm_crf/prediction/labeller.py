@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilstm_crf.corpus.context import context_limit, first_sentences, take_windows
 from bilstm_crf.corpus.labels import labels_to_spans
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.corpus.tokenizer import TokenUnit
@@ -66,11 +67,16 @@ class Labeller:
 
     Args:
         facts: of the model.
+
+    Attributes:
+        context_tokens: most tokens of a window of sentences that the model reads at once; None if
+            it reads each sentence by itself.
     """
 
     def __init__(self, facts: ModelFacts):
         self._facts = facts
         self._runs = LabelRuns(facts.vocabularies.labels, facts.scheme, facts.file_scheme)
+        self.context_tokens = context_limit(facts.record.get("config", {}).get("data", {}))
 
     def predictor(self) -> FlatPredictor:
         """Return what predicts flat lists of tokens."""
@@ -122,13 +128,24 @@ class Labeller:
         Raises:
             DataError: a sentence lacks an extra column that the model needs.
         """
-        remaining = iter(sentences)
-        while window := list(_take_tokens(remaining, WINDOW_TOKENS)):
+        for window in self._windows(sentences):
             yield from self._predict_window(window, questions)
 
+    def _windows(self, sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+        """Yield what is predicted together."""
+        if self.context_tokens is not None:
+            yield from take_windows(sentences, self.context_tokens, WINDOW_TOKENS)
+            return
+        remaining = iter(sentences)
+        while window := list(_take_tokens(remaining, WINDOW_TOKENS)):
+            yield window
+
     def predict_tokens(self, sentences: Iterable[Sequence[str]]) -> list[list[str]]:
-        """Return the labels of tokenised sentences, in the scheme of the training files."""
-        given = (Sentence(tuple(tokens)) for tokens in sentences)
+        """Return the labels of tokenised sentences, in the scheme of the training files.
+
+        Each is read by itself, also by a model that reads documents.
+        """
+        given = (Sentence(tuple(tokens), opens_document=True) for tokens in sentences)
         return [prediction.labels for prediction in self.predict_sentences(given)]
 
     def predict(
@@ -178,6 +195,7 @@ class Labeller:
         starts: NDArray[np.int64],
         columns: Mapping[str, Sequence[str]],
         questions: Questions = _NOTHING,
+        documents: Sequence[int] | NDArray[np.int64] = (),
     ) -> FlatPrediction:
         """Predict sentences that stand one after the other in one list of tokens.
 
@@ -186,13 +204,23 @@ class Labeller:
             starts: (sentences + 1,) where each sentence begins.
             columns: values of the extra columns that the model needs, one a token.
             questions: what to find out beside the labels.
+            documents: tokens that begin a document, for a model that reads documents.
 
         Raises:
             DataError: an extra column is missing.
             UnicodeDecodeError: a token given as bytes is not UTF-8.
         """
         ids = self._column_ids(columns)
-        return self.predictor().predict(tokens, starts, ids, questions)
+        windows = self._window_starts(starts, np.isin(starts[:-1], documents))
+        return self.predictor().predict(tokens, starts, ids, questions, windows)
+
+    def _window_starts(
+        self, starts: NDArray[np.int64], opens_document: NDArray[np.bool_]
+    ) -> NDArray[np.int64] | None:
+        if self.context_tokens is None:
+            return None
+        lengths = np.diff(starts).tolist()
+        return starts[first_sentences(lengths, opens_document.tolist(), self.context_tokens)]
 
     def column_ids_of(self, sentences: Sequence[Sentence]) -> dict[str, NDArray[np.int64]]:
         """Return the value ids of the extra columns of all tokens.
@@ -223,11 +251,13 @@ class Labeller:
 
     def _predict_window(self, window: list[Sentence], questions: Questions) -> Iterator[Prediction]:
         starts = np.cumsum([0, *map(len, window)])
+        opens = starts[:-1][[sentence.opens_document for sentence in window]]
         found = self.predict_flat(
             [token for sentence in window for token in sentence.tokens],
             starts,
             {name: _column(name, window) for name in self._facts.vocabularies.columns},
             questions,
+            opens,
         )
         labels = [self.file_labels[i] for i in self.in_file_scheme(found).tolist()]
         entities = deque(self.entities(found))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilstm_crf.corpus.context import context_limit
 from bilstm_crf.corpus.vocabulary import Vocabularies, Vocabulary, WordVocabulary
 
 FORMAT, VERSION = "bilstm-crf model", 1
@@ -159,6 +160,7 @@ def _read(content: dict[str, Any]) -> LightModel:
         weights=content["weights"],
         record=content["record"],
     )
+    context_limit(model.record.get("config", {}).get("data", {}))
     words, size = model.vocabularies.words, model.settings["word_embeddings"]["size"]
     for name, shape in (
         ("word_embeddings.weight", (words.num_trained, size)),

@@ -11,7 +11,8 @@ from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.flat_prediction import FlatPrediction
 from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.questions import Questions
-from bilstm_crf.prediction.token_lines import TokenLineReader, TokenLines, wrong_byte
+from bilstm_crf.prediction.token_lines import TokenLines, wrong_byte
+from bilstm_crf.prediction.window_lines import line_reader
 
 _LEAST_MARGINAL = 0.001
 """Labels less probable than this are not listed."""
@@ -39,7 +40,7 @@ class LineAligned:
         keep_columns: bool = False,
     ):
         self._tagger, self._path, self._questions = tagger, path, questions
-        self._reader = TokenLineReader(path, settings)
+        self._reader = line_reader(path, settings, tagger.context_tokens)
         self._keep_columns = keep_columns
         self._last_head = b""
 
@@ -52,12 +53,19 @@ class LineAligned:
         Raises:
             DataError: a token is not UTF-8 or cannot stand in a column, or a column is missing.
         """
-        found = self._reader.read(block)
+        return self._labelled(self._reader.read(block))
+
+    def finish(self) -> tuple[bytes, int]:
+        """Return what was held back once all blocks are given, with labels, and its tokens."""
+        found = self._reader.finish()
+        return (b"", 0) if found is None else self._labelled(found)
+
+    def _labelled(self, found: TokenLines) -> tuple[bytes, int]:
         if self._reader.is_sheet and not self._keep_columns:
             found = self._as_token_lines(found)
         try:
             prediction = self._tagger.predict_flat(
-                found.tokens, found.starts, found.columns, self._questions
+                found.tokens, found.starts, found.columns, self._questions, found.documents
             )
         except UnicodeDecodeError:
             raise wrong_byte(found, self._path) from None

@@ -18,6 +18,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from bilstm_crf.corpus.context import context_limit
 from bilstm_crf.corpus.labels import SCHEMES, model_labels, split_label
 from bilstm_crf.corpus.vocabulary import Vocabularies, Vocabulary, WordVocabulary
 from bilstm_crf.errors import ModelFileError
@@ -192,6 +193,7 @@ def _read(content: dict[str, Any]) -> TrainedModel:
         raise ModelFileError("weights that are no tensors")
     if not isinstance(temperature, float) or not 0 < temperature < math.inf:
         raise ModelFileError(f"temperature {temperature!r}")
+    context_limit(content["record"].get("config", {}).get("data", {}))
     return TrainedModel(
         section=ModelSection.model_validate(content["model"]),
         vocabularies=Vocabularies(

@@ -80,5 +80,8 @@ class Tagger(Labeller):
         """
         tokens = [token for sentence in sentences for token in sentence.tokens]
         starts = np.cumsum([0, *map(len, sentences)])
-        inputs, flat = self.predictor().look_up(tokens, starts, self.column_ids_of(sentences))
+        opens = np.array([sentence.opens_document for sentence in sentences], dtype=bool)
+        windows = self._window_starts(starts, opens)
+        columns = self.column_ids_of(sentences)
+        inputs, flat = self.predictor().look_up(tokens, starts, columns, windows)
         return self._inference.emissions(inputs, flat)

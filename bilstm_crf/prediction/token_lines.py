@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilstm_crf.corpus.data_section import ReaderSettings
-from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout
+from bilstm_crf.corpus.layout import BLANK, DOCUMENT_MARK, Layout, ends_sentence, opens_document
 from bilstm_crf.corpus.malformed import REPLACEMENT_TOKEN
 from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.sheet_blocks import layout_of
@@ -42,6 +42,7 @@ class TokenLines:
         first_line: number of the block's first line in the file.
         mark: byte order mark before the first line.
         header: the line that names the columns, or None.
+        documents: tokens that begin a document.
     """
 
     lines: Sequence[bytes]
@@ -54,6 +55,7 @@ class TokenLines:
     first_line: int = 1
     mark: bytes = b""
     header: int | None = None
+    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def where(self, token: int) -> int:
         """Return the line of a token in the file."""
@@ -75,6 +77,7 @@ class TokenLineReader:
         self._header_expected = False
         self._next_line = 1
         self._sentence_number = ""
+        self._opens_document = True
 
     @property
     def delimiter(self) -> str:
@@ -112,6 +115,10 @@ class TokenLineReader:
         found = found or self._read_by_line(block, first_line, self._layout)
         return replace(found, first_line=first_line, mark=mark)
 
+    def finish(self) -> TokenLines | None:
+        """Return what is held back once all blocks are read: nothing."""
+        return None
+
     def _detect(self, block: bytes) -> Layout:
         try:
             layout = layout_of(block, self._settings, self._path)
@@ -126,7 +133,9 @@ class TokenLineReader:
         return layout
 
     def _is_plain(self, block: bytes, layout: Layout) -> bool:
-        if self._token is None or self._header_expected or any(map(block.__contains__, _UNUSUAL)):
+        if self._token is None or self._header_expected or self._settings.sentence_end:
+            return False
+        if any(map(block.__contains__, _UNUSUAL)):
             return False
         if layout.comments == "none" or not (block[:1] == b"#" or b"\n#" in block):
             return True
@@ -145,21 +154,18 @@ class TokenLineReader:
         tokens = [*filter(None, each)]
         if each is not lines and len(tokens) != sum(map(bool, map(_strip, lines))):
             return None  # a row without a token
-        return TokenLines(
-            lines,
-            line_end,
-            heads,
-            tokens,
-            places,
-            _starts(np.cumsum(~has_token, dtype=np.int64)[places]),
-        )
+        starts = _starts(np.cumsum(~has_token, dtype=np.int64)[places])
+        opens = starts[:1] if self._opens_document and tokens else starts[:0]
+        self._opens_document = self._opens_document and not tokens
+        return TokenLines(lines, line_end, heads, tokens, places, starts, documents=opens)
 
     def _read_by_line(self, block: bytes, first_line: int, layout: Layout) -> TokenLines:
         whole = block.split(b"\n")
         lines = [line.rstrip(b"\r") for line in whole]
         ends = [line[len(stripped) :] + b"\n" for line, stripped in zip(whole, lines, strict=True)]
         ends[-1] = ends[-1].removesuffix(b"\n")
-        heads, tokens, places, sentences = list(lines), [], [], []
+        heads, tokens, places, sentences = list(lines), list[bytes](), list[int](), list[int]()
+        documents: list[int] = []
         values: dict[str, list[str]] = {name: [] for name in layout.features}
         sentence, header = 0, None
         for place, line in enumerate(lines):
@@ -180,29 +186,39 @@ class TokenLineReader:
                     self._sentence_number = number
                     sentence += 1
                 token, extra = self._row(columns, first_line + place, layout)
+                if self._opens_document:
+                    documents.append(len(tokens))
+                    self._opens_document = False
                 heads[place] = token.encode("utf-8", "surrogateescape")
                 tokens.append(heads[place] or REPLACEMENT_TOKEN.encode())
                 places.append(place)
                 sentences.append(sentence)
+                sentence += ends_sentence(columns, self._settings.sentence_end)
                 for name, value in extra.items():
                     values[name].append(value)
         numbers = np.array(sentences, dtype=np.int64)
         at = np.array(places, dtype=np.int64)
-        return TokenLines(lines, ends, heads, tokens, at, _starts(numbers), values, header=header)
+        opens = np.array(documents, dtype=np.int64)
+        return TokenLines(
+            lines, ends, heads, tokens, at, _starts(numbers), values, header=header, documents=opens
+        )
 
     def _columns(self, text: str, layout: Layout) -> list[str] | None:
         """Return the columns of a row, none for a line to pass over, None for a sentence's end."""
         if layout.is_blank(text):
             return None
         if layout.is_comment(text):
-            return []
+            if not opens_document(text):
+                return []
+            self._opens_document = True
+            return None
         if self._header_expected:
             self._header_expected = False
             return None
         columns = layout.split(text)
-        if DOCUMENT_MARK in (columns[0], columns[min(layout.token, len(columns) - 1)]):
-            return None
-        if text.startswith((DOCUMENT_MARK + " ", DOCUMENT_MARK + "\t")):
+        marks = columns[0], columns[min(layout.token, len(columns) - 1)]
+        if DOCUMENT_MARK in marks or text.startswith((DOCUMENT_MARK + " ", DOCUMENT_MARK + "\t")):
+            self._opens_document = True
             return None
         return [] if layout.has_index and _NOT_A_TOKEN.fullmatch(columns[0]) else columns
 

@@ -3,12 +3,13 @@
 import hashlib
 import logging
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from bilstm_crf.corpus.context import context_limit
 from bilstm_crf.corpus.data_section import DataSection
 from bilstm_crf.corpus.encoding import EncodedCorpus, encode
 from bilstm_crf.corpus.forms import FormTable
@@ -45,7 +46,24 @@ def read_corpus(data: DataSection, labels: LabelsSection, split: Split) -> Encod
         raise DataError("no sentences in it", files[0])
     logger.info("%s: %d sentences, %d tokens from %s", split, len(corpus), corpus.num_tokens,
                 ", ".join(str(file) for file in files))  # fmt: skip
-    return corpus
+    most_tokens = context_limit(data.model_dump())
+    return corpus if most_tokens is None else _in_windows(corpus, split, len(files), most_tokens)
+
+
+def _in_windows(
+    corpus: EncodedCorpus, split: Split, num_files: int, most_tokens: int
+) -> EncodedCorpus:
+    read = corpus.in_windows(most_tokens)
+    num_documents = 0 if corpus.documents is None else len(corpus.documents)
+    num_windows = len(read.sequence_lengths)
+    logger.info("%s: %d documents, read in %d windows of at most %d tokens", split, num_documents,
+                num_windows, most_tokens)  # fmt: skip
+    if num_documents <= num_files < num_windows:
+        logger.warning(
+            "%s: no marks of documents (-DOCSTART-, # newdoc); each file is read as one document",
+            split,
+        )
+    return read
 
 
 def read_training_corpus(data: DataSection, labels: LabelsSection) -> LearnedLabels:
@@ -144,10 +162,7 @@ def with_known_columns(corpus: EncodedCorpus, vocabularies: Vocabularies) -> Enc
         values, ids = corpus.features[name]
         translation = np.array([known.id(value) for value in values] or [0], dtype=np.int32)
         features[name] = (known.strings, translation[ids])
-    return EncodedCorpus(
-        corpus.forms, corpus.form_ids, corpus.labels, corpus.label_ids, corpus.starts, features,
-        corpus.places,
-    )  # fmt: skip
+    return replace(corpus, features=features)
 
 
 def _scheme_of(gold: list[list[str]], labels: tuple[str, ...], train_scheme: str) -> str:

@@ -27,6 +27,7 @@ from bilstm_crf.training.processes import Processes
 from bilstm_crf.training.random_state import load_random_state, random_state
 from bilstm_crf.training.schedules import Schedule
 from bilstm_crf.training.settings import TrainingSection
+from bilstm_crf.training.swapped_entities import EntitySwapper
 
 __all__ = ["EpochDone", "StepDone", "Stopped", "Trainer"]
 
@@ -52,6 +53,7 @@ class Trainer:
         seed: decides the order of the batches; dropout follows torch's own generator.
         processes: the group this process trains in.
         language_model: a second task trained along with the network, on the same device.
+        swapper: gives each epoch its own copy of the corpus.
     """
 
     def __init__(
@@ -65,13 +67,17 @@ class Trainer:
         seed: int,
         processes: Processes,
         language_model: NeighbourWords | None = None,
+        swapper: EntitySwapper | None = None,
     ):
         self.network, self._section = network, section
         self._corpus, self._forms, self._evaluate = corpus, forms, evaluate
         self._seed, self._processes = seed, processes
+        # Where windows of several sentences are read, a batch has as many sentences as without.
+        share = len(corpus.sequence_lengths) / max(1, len(corpus))
+        self._batch_size = max(1, round(section.batch_size * share))
         self._device = next(network.parameters()).device
         self._bf16 = trains_in_bf16(section.precision, self._device)
-        self._language_model = language_model
+        self._language_model, self._swapper = language_model, swapper
         trained = nn.ModuleList([network] if language_model is None else [network, language_model])
         self._optimizer = Optimizer(section.optimizer, trained, clip=section.clip)
         self._schedule = Schedule(section.schedule, section.epochs)
@@ -102,6 +108,8 @@ class Trainer:
 
     def _train_epoch(self) -> Iterator[StepDone]:
         section = self._section
+        if self._swapper is not None:
+            self._corpus = self._swapper.corpus((self._seed, self._epoch))
         plan = self._plan_epoch()
         groups = [plan[i : i + section.accumulate] for i in range(0, len(plan), section.accumulate)]
         pending: list[tuple[NDArray[np.int64], Tensor]] = []
@@ -112,7 +120,8 @@ class Trainer:
         for group, batches in self._with_batches(groups[self._step :]):
             done = self._epoch - 1 + self._step / len(groups)
             sentences = np.concatenate(group)
-            sums = self._take_step(batches, len(sentences), self._schedule.factor(done))
+            count = self._corpus.count_sentences(sentences)
+            sums = self._take_step(batches, count, self._schedule.factor(done))
             pending.append((sentences, sums))
             self._step += 1
             if len(pending) >= patience or self._step == len(groups):
@@ -135,8 +144,8 @@ class Trainer:
         passes = 0
         while True:
             one_pass = plan_batches(
-                self._corpus.lengths,
-                batch_size=section.batch_size,
+                self._corpus.sequence_lengths,
+                batch_size=self._batch_size,
                 batch_tokens=section.batch_tokens,
                 shuffle=(self._seed, self._epoch, passes),
             )
@@ -205,15 +214,17 @@ class Trainer:
             if not math.isfinite(loss):
                 raise RunError(self._explain_loss(loss, sentences))
             self._loss_sum += loss
-            self._sentences += len(sentences)
-            self._tokens += int(self._corpus.lengths[sentences].sum())
+            self._sentences += self._corpus.count_sentences(sentences)
+            self._tokens += int(self._corpus.sequence_lengths[sentences].sum())
 
     def _explain_loss(self, loss: float, sentences: NDArray[np.int64]) -> str:
         places = self._corpus.places
-        first = f", among them the one at {places.where(int(sentences[0]))}" if places else ""
+        number = self._corpus.first_sentence(int(sentences[0]))
+        first = f", among them the one at {places.where(number)}" if places else ""
+        count = self._corpus.count_sentences(sentences)
         rate = self._section.optimizer.learning_rate
         return (
-            f"the loss became {loss} in epoch {self._epoch}, on a batch of {len(sentences)} "
+            f"the loss became {loss} in epoch {self._epoch}, on a batch of {count} "
             f"sentences{first}; the usual cause is a learning rate that is too high "
             f"(training.optimizer.learning_rate is {rate:g}); this epoch was not saved as best"
         )

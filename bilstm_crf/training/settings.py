@@ -34,6 +34,10 @@ class TrainingSection(Section):
     clip: float | None = Field(default=5.0, gt=0)
     """Largest norm of the gradient; null for no limit."""
 
+    swap_entities: float = Field(default=0.0, ge=0, le=1)
+    """Chance that training reads another entity of the same type in the place of one; drawn anew
+    for each epoch."""
+
     language_model: LanguageModelSection = LanguageModelSection()
     patience: int | None = Field(default=None, ge=1)
     """Stop after this many epochs without a better dev F1; null to run all epochs."""

@@ -158,3 +158,10 @@ def test_a_column_the_model_needs(monkeypatch: pytest.MonkeyPatch):
         aligned.add_labels(b"\nHolt\n")
     with pytest.raises(DataError, match=r"in\.txt: .*'pos'"):
         LineAligned(tagger, PATH, settings, Questions()).add_labels(b"Mira\nsang\n")
+
+
+def test_a_flag_in_the_last_column_ends_a_sentence():
+    text = b"Mira\t_\nHolt\tNoSpaceAfter|EndOfSentence\nsang\t_\nthe\tEndOfSentence\n\nrain\t_\n"
+    found = labelled(text, sentence_end="EndOfSentence").decode().split()
+    rows = [["Mira", "Holt"], ["sang", "the"], ["rain"]]
+    assert found[1::2] == [label for row in TAGGER.predict_tokens(rows) for label in row]
