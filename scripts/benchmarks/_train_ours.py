@@ -1,6 +1,9 @@
 """Our training, epoch by epoch, and where the time of a step goes; started by the benchmark.
 
-Usage: python _train_ours.py TRAIN_FILE HIDDEN_SIZE BATCH_SIZE PRECISION [--stages]
+Usage: python _train_ours.py TRAIN_FILE HIDDEN_SIZE BATCH_SIZE PRECISION [--defaults] [--stages]
+
+Trained is what the others train too, the loss of the labels; with --defaults also what this tool
+adds to it unless told otherwise, the second task and the running mean of the weights.
 """
 
 import json
@@ -18,9 +21,15 @@ from bilstm_crf.config import Config
 from bilstm_crf.corpus.batches import Batch, make_batch, plan_batches
 from bilstm_crf.model.layout import look_up, project
 from bilstm_crf.training.corpora import read_training_corpus
+from bilstm_crf.training.language_model import NeighbourWords
 from bilstm_crf.training.loop import EpochDone, Trainer
 from bilstm_crf.training.optimizers import Optimizer
-from bilstm_crf.training.preparation import build_network, form_table, learn_vocabularies
+from bilstm_crf.training.preparation import (
+    build_network,
+    form_table,
+    learn_vocabularies,
+    word_counts,
+)
 from bilstm_crf.training.processes import Processes
 
 WORD_SIZE = 100
@@ -30,12 +39,24 @@ ROUNDS = 3
 class Ours:
     """A network and its data with the default settings but for the sizes."""
 
-    def __init__(self, path: Path, hidden: int, batch: int, precision: str, device: str = "cpu"):
+    def __init__(
+        self,
+        path: Path,
+        hidden: int,
+        batch: int,
+        precision: str,
+        device: str = "cpu",
+        *,
+        defaults: bool = False,
+    ):
+        training = {"epochs": 1000, "batch_size": batch, "precision": precision}
+        if not defaults:
+            training["average"] = 0
         config = Config.model_validate(
             {
                 "data": {"train": str(path)},
                 "model": {"word_embeddings": {"size": WORD_SIZE}, "lstm": {"hidden_size": hidden}},
-                "training": {"epochs": 1000, "batch_size": batch, "precision": precision},
+                "training": training,
             }
         )
         torch.manual_seed(1)
@@ -47,6 +68,11 @@ class Ours:
         )
         network = build_network(config.model, vocabularies, config.labels.model_scheme)
         self.network = network.to(device)
+        guesser = None
+        if defaults:
+            counts = word_counts(self.corpus, vocabularies)
+            size = network.lstm.output_size
+            guesser = NeighbourWords(self.section.language_model, size, counts).to(device)
         self.forms = form_table(config.model, vocabularies)
         self.forms.extend(learned.corpus.forms)
         self.trainer = Trainer(
@@ -57,6 +83,7 @@ class Ours:
             evaluate=None,
             seed=1,
             processes=Processes(),
+            language_model=guesser,
         )
         self.events = self.trainer.run()
 
@@ -169,7 +196,8 @@ def product_rate(kind: torch.dtype) -> float:
 def main() -> None:
     path, hidden, batch, precision = sys.argv[1:5]
     torch.set_num_threads(1)
-    ours = Ours(Path(path).resolve(), int(hidden), int(batch), precision)
+    defaults = "--defaults" in sys.argv
+    ours = Ours(Path(path).resolve(), int(hidden), int(batch), precision, defaults=defaults)
     if "--stages" not in sys.argv:
         serve(ours.epoch)
         return
