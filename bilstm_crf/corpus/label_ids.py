@@ -21,6 +21,9 @@ from bilstm_crf.errors import DataError
 
 logger = logging.getLogger(__name__)
 
+MOST_LABELS = 2000
+"""Of a model: the CRF has a score for each pair of labels."""
+
 _FAULTS_SHOWN = 3
 
 
@@ -49,7 +52,7 @@ def learn_labels(corpus: EncodedCorpus, section: LabelsSection) -> LearnedLabels
 
     Raises:
         DataError: the corpus has no labels, or a malformed sequence under
-            ``labels.on_invalid: error``.
+            ``labels.on_invalid: error``, or more labels than a model may have.
     """
     if corpus.label_ids is None:
         raise DataError("the training data has no labels; see data.label_column")
@@ -63,6 +66,12 @@ def learn_labels(corpus: EncodedCorpus, section: LabelsSection) -> LearnedLabels
     if not types:
         logger.warning("no entities in the training data; the model can only learn O")
     labels = tuple(model_labels(types, section.model_scheme))
+    if len(labels) > MOST_LABELS:
+        raise DataError(
+            f"the training data has {len(types)} entity types ({', '.join(types[:3])}, ...), which "
+            f"make {len(labels)} labels in {section.model_scheme}, more than {MOST_LABELS}; "
+            "is data.label_column the column of the labels?"
+        )
     ids = {label: number for number, label in enumerate(labels)}
     converted: list[NDArray[np.int32]] = []
     malformed: dict[int, tuple[int, str]] = {}

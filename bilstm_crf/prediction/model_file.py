@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from bilstm_crf.corpus.context import context_limit
+from bilstm_crf.corpus.label_ids import MOST_LABELS
 from bilstm_crf.corpus.labels import SCHEMES, model_labels, split_label
 from bilstm_crf.corpus.vocabulary import Vocabularies, Vocabulary, WordVocabulary
 from bilstm_crf.errors import ModelFileError
@@ -31,9 +32,6 @@ FORMAT = "bilstm-crf model"
 
 UPGRADES: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
 """The step from version 1 to 2, from 2 to 3, ...; the newest version is one more than the steps."""
-
-_MOST_LABELS = 2000
-"""The CRF has a score for each pair of labels."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +180,8 @@ def load_model(path: str | Path) -> TrainedModel:
 def _read(content: dict[str, Any]) -> TrainedModel:
     labels, scheme, file_scheme = content["labels"], content["scheme"], content["file_scheme"]
     weights, temperature = content["weights"], content["temperature"]
-    if len(labels) > _MOST_LABELS:
-        raise ModelFileError(f"{len(labels)} labels, more than {_MOST_LABELS}")
+    if len(labels) > MOST_LABELS:
+        raise ModelFileError(f"{len(labels)} labels, more than {MOST_LABELS}")
     if scheme not in SCHEMES or file_scheme not in SCHEMES:
         raise ModelFileError(f"unknown label scheme {scheme!r} or {file_scheme!r}")
     types = sorted({split_label(label)[1] for label in labels} - {""})

@@ -91,3 +91,11 @@ def test_without_entities_there_is_a_warning(caplog: pytest.LogCaptureFixture) -
         learned = learn_labels(encode([sentence("O", "O")]), LabelsSection())
     assert learned.labels == ("O",)
     assert "no entities" in caplog.text
+
+
+def test_more_types_than_a_model_can_have_are_told_before_training() -> None:
+    rows = [Sentence((str(n),), (f"B-type{n}",)) for n in range(600)]
+    with pytest.raises(
+        DataError, match=r"600 entity types .* 2401 labels in BIOES, more than 2000"
+    ):
+        learn_labels(encode(rows), LabelsSection())
