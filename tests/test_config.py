@@ -1,8 +1,9 @@
 """The configuration: what loads, what is refused and in which words, and where paths start."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 import yaml
@@ -301,3 +302,23 @@ def test_every_key_has_a_docstring_or_is_a_section_with_one() -> None:
 
     visit(Config, "")
     assert unexplained == []
+
+
+def options(section: type[Section]) -> Iterator[tuple[str, str, object]]:
+    """Yield key, explanation and allowed value for every value that a key lists."""
+    for name, field in section.model_fields.items():
+        kinds = [field.annotation]
+        for kind in kinds:
+            kinds += get_args(kind)
+            if get_origin(kind) is Literal and name != "type":
+                for value in get_args(kind):
+                    yield f"{section.__name__}.{name}", field.description or "", value
+        for member in sections_in(field.annotation):
+            yield from options(member)
+
+
+def test_explanations_name_every_value_there_is_to_choose_from() -> None:
+    found = list(options(Config))
+    assert len(found) > 20
+    for key, explanation, value in found:
+        assert re.search(rf"\b{value}\b", explanation), (key, value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bilstm_crf.commands.check_report import report_text
 from bilstm_crf.commands.json_output import write_json
-from bilstm_crf.commands.output_file import write_text
+from bilstm_crf.commands.output import write_text
 from bilstm_crf.commands.reading_options import ReadingOptions, reading_options
 from bilstm_crf.corpus.checks import CorpusCheck, check_corpus, split_of
 from bilstm_crf.corpus.data_section import expand_paths

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bilstm_crf.commands.output_file import write_text
+from bilstm_crf.commands.output import write_text
 from bilstm_crf.commands.reading_options import ReadingOptions, reading_options
 from bilstm_crf.corpus.data_section import expand_paths
 from bilstm_crf.corpus.labels import (

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 
-from bilstm_crf.commands.binary_output import binary_output
+from bilstm_crf.commands.output import binary_output
 from bilstm_crf.commands.predict_options import PredictOptions
 from bilstm_crf.commands.prediction_job import PredictionJob, Source
 from bilstm_crf.commands.reading_options import reading_options

@@ -60,11 +60,12 @@ class DataSection(Section):
     delimiter: str = Field(default="auto", min_length=1)
     """auto, tab, space (runs of spaces and tabs) or the delimiter itself, such as ','."""
     quotes: bool | Literal["auto"] = "auto"
-    """Whether cells may stand in quotes, doubled inside, as in the CSV of spreadsheets."""
+    """Whether cells may stand in quotes, doubled inside, as in the CSV of spreadsheets: auto, true
+    or false."""
     sentence_column: Column = "auto"
     """Column that numbers the sentences, likewise, such as 'Sentence #'; none: blank lines only."""
     header: bool | Literal["auto"] = "auto"
-    """Whether the first row names the columns."""
+    """Whether the first row names the columns: auto, true or false."""
     comments: str = Field(default="auto", min_length=1)
     """auto (lines with # that are no rows), none, or the prefix of comment lines."""
     encoding: str = "utf-8"
@@ -76,11 +77,11 @@ class DataSection(Section):
     split_sentences: bool = False
     """Split each text (a line of text, a JSON document) into sentences."""
     tokens: Literal["words", "characters"] = "words"
-    """Unit that running text is cut into."""
+    """What running text is cut into: words or characters."""
     on_malformed: Literal["error", "repair"] = "error"
-    """A malformed row is an error, or is repaired (missing label: O) and counted."""
+    """What becomes of a malformed row: error, or repair (a missing label is O) and count."""
     context: Literal["sentence", "document"] = "sentence"
-    """Whether the BiLSTM reads each sentence by itself or with its neighbours in the document."""
+    """What the BiLSTM reads at once: a sentence, or what fits of the document around it."""
     context_tokens: int = Field(default=256, ge=1, le=20_000)
     """With `context: document`, most tokens read at once: as many whole sentences as fit."""
 

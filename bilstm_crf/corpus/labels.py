@@ -65,11 +65,12 @@ class LabelsSection(Section):
     model_scheme: str = "BIOES"
     """Scheme of the model's own labels; results are given in the scheme of the files."""
     on_invalid: Literal["repair", "error"] = "repair"
-    """A malformed sequence (I-PER after O in BIO) is repaired and counted, or an error."""
+    """What becomes of a malformed sequence (I-PER after O in BIO): repair and count, or error."""
     outside: str = "auto"
     """Label of tokens outside all entities; auto takes O, or 0 where a file has no O."""
     bare_types: bool | Literal["auto"] = "auto"
-    """Labels are entity types without prefix (PER, not I-PER); auto looks at the file."""
+    """Whether labels are entity types without prefix (PER, not I-PER): true, false, or auto, which
+    looks at the file."""
 
     @field_validator("scheme")
     @classmethod

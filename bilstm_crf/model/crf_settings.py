@@ -18,8 +18,9 @@ class CRFSection(Section):
     """The CRF: what it may predict, and which mistakes weigh more."""
 
     constraints: ConstraintMode = "decode"
-    """Where label sequences outside the scheme are ruled out: nowhere; `decode`: in predictions;
-    `train_and_decode`: in the loss too, which then no longer spends score on them."""
+    """Where label sequences outside the scheme are ruled out: `none`: nowhere; `decode`: in
+    predictions; `train_and_decode`: in the loss too, which then no longer spends score on
+    them."""
 
     outside_bias: float = 0.0
     """Added in decoding to the score of the label for no entity: above 0 predicts fewer

@@ -46,7 +46,8 @@ class TrainingSection(Section):
     """Decay per step of the running mean of the weights that is evaluated and saved; 0 for none."""
 
     precision: Literal["auto", "float32", "bf16"] = "float32"
-    """Arithmetic of the network; the CRF is always in float32."""
+    """Arithmetic of the network: float32, bf16, or auto, which takes bf16 where the processor has
+    instructions for it. The CRF is always in float32."""
 
     checkpoint_steps: int | None = Field(default=None, ge=1)
     """Save the state for resuming every so many steps as well, not only after each epoch."""

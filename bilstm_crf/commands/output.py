@@ -1,8 +1,8 @@
-"""Where results go that are written as they come: standard output, or a file."""
+"""Where results go: standard output, a pipe or device, or a file that is whole or not there."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +15,7 @@ def binary_output(target: str) -> Iterator[BinaryIO]:
     """Open an output of bytes, so that no locale has a say in it.
 
     A regular file gets its name only when all is written; an error leaves nothing behind, and
-    what was there stays. Pipes and devices are written to directly.
+    what was there stays. Folders on the way are made. Pipes and devices are written to directly.
 
     Args:
         target: a path, or ``-`` for standard output.
@@ -32,6 +32,10 @@ def binary_output(target: str) -> Iterator[BinaryIO]:
     direct = path.exists() and not path.is_file()
     part = path if direct else path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}: {error.filename}") from None
+    try:
         with part.open("wb") as stream:
             yield stream
         if not direct:
@@ -43,3 +47,14 @@ def binary_output(target: str) -> Iterator[BinaryIO]:
     finally:
         if not direct:
             part.unlink(missing_ok=True)
+
+
+def write_text(pieces: Iterable[str], target: str) -> None:
+    """Write text piece by piece as UTF-8, with plain line feeds; see :func:`binary_output`.
+
+    Raises:
+        RunError: the output cannot be written.
+    """
+    with binary_output(target) as stream:
+        for piece in pieces:
+            stream.write(piece.encode("utf-8"))
