@@ -164,7 +164,7 @@ def test_mistakes_are_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     )
     assert "without word vectors" in fails(capsys, model, path, "--vectors", path)
     (tmp_path / "folder").mkdir()
-    assert "cannot be written" in fails(capsys, model, path, "--output", tmp_path / "no" / "out")
+    assert "cannot be written" in fails(capsys, model, path, "--output", path / "out")
     path.write_text('{"text": "a"}\n{"b": 1}\n', encoding="utf-8")
     assert f"{path}:2: expected a 'text'" in fails(capsys, model, path)
 
