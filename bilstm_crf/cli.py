@@ -243,7 +243,8 @@ def predict(
     tokens: Annotated[
         str,
         typer.Option(
-            help="Cut text into words, characters or spacy:LANGUAGE; auto: as in training."
+            help="Cut text into words, parts (no marks inside words), characters or "
+            "spacy:LANGUAGE; auto: as in training."
         ),
     ] = "auto",
     vectors: Annotated[

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+from bilstm_crf.corpus.tokenizer import TokenUnit
 from bilstm_crf.errors import ConfigError
 from bilstm_crf.model.numpy_network import BATCH_SENTENCES
 from bilstm_crf.prediction.document_output import FORMATS
 from bilstm_crf.prediction.input_format import INPUT_FORMATS
 
 OUTPUT_FORMATS = ("auto", "tokens", "conll", *(name for name in FORMATS if name != "tokens"))
-TOKEN_UNITS = ("auto", "words", "characters", "spacy")
+TOKEN_UNITS = ("auto", *get_args(TokenUnit), "spacy")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import cast
 
 from bilstm_crf.commands.predict_options import PredictOptions
 from bilstm_crf.console import TokenBar
@@ -66,8 +67,8 @@ class PredictionJob:
         if options.tokens.startswith("spacy:"):
             self._unit = SpacyTokenizer(options.tokens.removeprefix("spacy:"))
         else:
-            unit = options.tokens if options.tokens != "auto" else labeller.token_unit
-            self._unit = "characters" if unit == "characters" else "words"
+            known = options.tokens if options.tokens != "auto" else labeller.token_unit
+            self._unit = cast(TokenUnit, known)
 
     def run(self, sources: Iterable["Source"], output_format: str) -> Iterator[bytes]:
         """Yield the output, piece by piece."""

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from bilstm_crf.corpus.labels import LabelsSection
+from bilstm_crf.corpus.tokenizer import TokenUnit
 from bilstm_crf.errors import DataError
 from bilstm_crf.section import Section
 
@@ -36,7 +37,7 @@ class ReaderSettings:
     features: dict[str, Column] = field(default_factory=dict)
     sentence_end: str = ""
     split_sentences: bool = False
-    tokens: Literal["words", "characters"] = "words"
+    tokens: TokenUnit = "words"
     on_malformed: Literal["error", "repair"] = "error"
     outside: str = "auto"
     bare_types: bool | Literal["auto"] = "auto"
@@ -76,8 +77,8 @@ class DataSection(Section):
     """Flag in the last column that ends a sentence, such as EndOfSentence; empty for none."""
     split_sentences: bool = False
     """Split each text (a line of text, a JSON document) into sentences."""
-    tokens: Literal["words", "characters"] = "words"
-    """What running text is cut into: words or characters."""
+    tokens: TokenUnit = "words"
+    """What running text is cut into: words, parts (words without any mark inside) or characters."""
     on_malformed: Literal["error", "repair"] = "error"
     """What becomes of a malformed row: error, or repair (a missing label is O) and count."""
     context: Literal["sentence", "document"] = "sentence"

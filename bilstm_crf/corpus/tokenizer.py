@@ -17,6 +17,10 @@ first rule to the last:
 * Han characters and kana are one token each, for their words have no visible borders;
 * a run of one punctuation mark (``...``, ``!!``) is one token, any other character its own.
 
+In the mode ``parts``, customary for biomedical text, a word is a run of letters, digits and
+combining marks and nothing more; every other character is a token of its own
+(``COX|-|2``, ``10|.|5``, ``5|'|-|AMP``), emoji and Han characters as above.
+
 In the mode ``characters`` each character is a token, with the combining marks and
 joined emoji that follow it.
 """
@@ -31,7 +35,7 @@ from bilstm_crf.corpus.sentence_splitter import split_sentences
 
 __all__ = ["TokenUnit", "split_sentences", "tokenize"]
 
-TokenUnit = Literal["words", "characters"]
+TokenUnit = Literal["words", "parts", "characters"]
 
 HAN_AND_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
@@ -58,6 +62,8 @@ def tokenize(text: str, mode: TokenUnit = "words") -> list[tuple[int, int]]:
     """Return the half-open character offsets of the tokens of a text, in order."""
     if mode == "characters":
         return [match.span() for match in _character_pattern().finditer(text)]
+    if mode == "parts":
+        return [match.span() for match in _part_pattern().finditer(text)]
     offsets = [match.span() for match in _word_pattern().finditer(text)]
     if "'" in text or "’" in text:
         return [part for start, end in offsets for part in _without_clitic(text, start, end)]
@@ -139,6 +145,13 @@ def _word_pattern() -> re.Pattern[str]:
         r"\S",
     )
     return re.compile(rf"(?=\S)(?:{'|'.join(rules)})")
+
+
+@functools.cache
+def _part_pattern() -> re.Pattern[str]:
+    marks, _, word = _letters()
+    han_or_kana = rf"[{HAN_AND_KANA}][{marks}\uff9e\uff9f]*"
+    return re.compile(rf"(?:(?!_)[{word}{_INVISIBLE_LETTERS}])+|{_emoji()}|{han_or_kana}|\S")
 
 
 @functools.cache

@@ -1,8 +1,10 @@
 """Labelling with a trained model, whatever runs its network: sentences, texts, flat token lists."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
 
@@ -19,6 +21,10 @@ from bilstm_crf.prediction.flat_prediction import FlatPrediction, FlatPredictor
 from bilstm_crf.prediction.label_runs import LabelRuns
 from bilstm_crf.prediction.questions import Questions, Thresholds
 from bilstm_crf.prediction.text_sentences import sentences_of
+
+_MARK_INSIDE = re.compile(r"\w[^\w\s]+\w")
+_ENOUGH_WORDS = 500
+"""Words from which on it is no accident that none has a mark inside."""
 
 WINDOW_TOKENS = 100_000
 """Tokens that are read ahead, sorted by length and decoded together."""
@@ -109,16 +115,23 @@ class Labeller:
         """The labels in the scheme of the training files, by the ids of ``in_file_scheme``."""
         return self._runs.file_labels
 
-    @property
+    @cached_property
     def token_unit(self) -> TokenUnit:
-        """What the tokens of running text are: what most of the training tokens were."""
-        config = self._facts.record.get("config", {})
-        words = self._facts.vocabularies.words.trained
-        single = sum(len(word) == 1 for word in words)
-        by_character = (
-            2 * single > len(words) or config.get("data", {}).get("tokens") == "characters"
+        """What the tokens of running text are: what the training tokens were, by the look of them.
+
+        Characters where most words are one; parts where the hyphen is a word and no word of a
+        vocabulary of some size has a mark inside.
+        """
+        known: TokenUnit = (
+            self._facts.record.get("config", {}).get("data", {}).get("tokens", "words")
         )
-        return "characters" if by_character else "words"
+        words = self._facts.vocabularies.words.trained
+        if known != "words":
+            return known
+        if 2 * sum(len(word) == 1 for word in words) > len(words):
+            return "characters"
+        in_parts = len(words) >= _ENOUGH_WORDS and "-" in words
+        return "parts" if in_parts and not any(map(_MARK_INSIDE.search, words)) else "words"
 
     def predict_sentences(
         self, sentences: Iterable[Sentence], questions: Questions = _NOTHING

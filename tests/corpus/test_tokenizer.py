@@ -43,6 +43,18 @@ def test_words_are_cut_by_the_stated_rules(tokens):
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
+        ("COX-2 (10.5%), 5'-AMP", "COX - 2 ( 10 . 5 % ) , 5 ' - AMP"),
+        ("a_b... U.S. It's", "a _ b . . . U . S . It ' s"),
+        ("naïve e\u0301tude 東京 ok👍🏽", "naïve e\u0301tude 東 京 ok 👍🏽"),
+    ],
+)
+def test_parts_have_no_marks_inside(text, tokens):
+    assert [text[a:b] for a, b in tokenize(text, "parts")] == tokens.split(" ")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
         ("It's (don't) 'quoted'", "It 's ( do n't ) ' quoted '"),
         ("Sony製。ﾊﾟﾅ「はい」", "Sony 製 。 ﾊﾟ ﾅ 「 は い 」"),
         ("the U.S. won.", "the U.S. won ."),
@@ -67,7 +79,7 @@ def test_characters_keep_their_marks_and_joined_emoji():
 
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"])),
-    mode=st.sampled_from(["words", "characters"]),
+    mode=st.sampled_from(["words", "parts", "characters"]),
 )
 def test_every_character_but_white_space_is_in_one_token(text, mode):
     offsets = tokenize(text, mode)
@@ -112,5 +124,6 @@ def test_no_text_takes_more_than_linear_time(piece):
     text = piece * (100_000 // len(piece))
     start = time.process_time()
     tokenize(text)
+    tokenize(text, "parts")
     tokenize(text, "characters")
     assert time.process_time() - start < 5

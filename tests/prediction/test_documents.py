@@ -45,7 +45,7 @@ def as_jsonl(documents: list[Document], **questions: Any) -> list[dict[str, Any]
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
-@given(TEXT, st.sampled_from(["words", "characters"]))
+@given(TEXT, st.sampled_from(["words", "parts", "characters"]))
 def test_every_character_but_white_space_is_in_one_token(text: str, unit: str):
     seen = [0] * len(text)
     for sentence in sentences_of(text, unit):

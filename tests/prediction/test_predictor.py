@@ -153,12 +153,20 @@ def test_the_cache_stays_small_and_right():
     assert tagger.predict_tokens(sentences) == wanted  # more forms at once than it may hold
 
 
+MANY_WORDS = tuple(f"word{number}" for number in range(600))
+
+
 @pytest.mark.parametrize(
     ("words", "config", "unit"),
     [
         (("the", "a", "rain"), {}, "words"),
         (("日", "本", "2019"), {}, "characters"),
         (("日本", "本", "2019"), {"tokens": "characters"}, "characters"),
+        (("-", *MANY_WORDS), {}, "parts"),
+        (("-", *MANY_WORDS, "cox-2"), {}, "words"),
+        (MANY_WORDS, {}, "words"),
+        (("-", *MANY_WORDS[:50]), {}, "words"),
+        (("of", "in"), {"tokens": "parts"}, "parts"),
     ],
 )
 def test_text_is_cut_as_the_training_text_was(words, config, unit):
