@@ -46,6 +46,14 @@ class Config(Section):
             if self.training.schedule.type == "plateau":
                 raise ValueError("training.schedule plateau needs data.dev, whose F1 it follows")
         model = self.model
+        if model.crf.decoding == "expected_f1":
+            if model.head != "crf":
+                raise ValueError("model.crf.decoding: expected_f1 needs model.head: crf")
+            if self.labels.model_scheme in ("IO", "IOB1"):
+                raise ValueError(
+                    "model.crf.decoding: expected_f1 needs a labels.model_scheme whose labels say "
+                    f"where an entity begins, such as BIOES, not {self.labels.model_scheme}"
+                )
         sees_forms = model.word_embeddings.size or model.form_embeddings.size
         if not sees_forms and model.char_encoder.type == "none" and not self.data.features:
             raise ValueError(

@@ -1,6 +1,7 @@
 """The end of a run: the best model scored on dev and test, and the reports."""
 
 import logging
+from dataclasses import replace
 
 import torch
 
@@ -14,6 +15,7 @@ from bilstm_crf.evaluation.metrics import EntityScores
 from bilstm_crf.evaluation.text_report import classification_text
 from bilstm_crf.prediction.model_file import TrainedModel, load_model, save_model
 from bilstm_crf.prediction.predictor import Tagger
+from bilstm_crf.training.entity_threshold import WITHOUT_DEV, best_entity_threshold
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ def score_best_model(
     Returns:
         F1 on dev, or None without dev data.
     """
-    best = load_model(folder.model)
+    best = _with_entity_threshold(load_model(folder.model), run, device)
     scores = _score(best, run, device)
     if config.training.half:
         whole, best = scores, best.in_half()
@@ -68,6 +70,23 @@ def score_best_model(
         say(f"{name} F1 {100 * result.f1:.2f} ({numbers}, {result.support} entities)")
     say(f"model: {folder.model}")
     return scores["dev"].f1 if "dev" in scores else None
+
+
+def _with_entity_threshold(
+    model: TrainedModel, run: TrainingSetUp, device: torch.device
+) -> TrainedModel:
+    """Return the model with the threshold that is best on dev, if it is to be found here."""
+    crf = model.section.crf
+    if crf.decoding != "expected_f1" or crf.entity_threshold != "auto":
+        return model
+    threshold = WITHOUT_DEV
+    if run.dev is not None:
+        threshold = best_entity_threshold(model.network().to(device), run.dev)
+        logger.info(
+            "entities are predicted from a probability of %g on, the best on dev", threshold
+        )
+    crf = crf.model_copy(update={"entity_threshold": threshold})
+    return replace(model, section=model.section.model_copy(update={"crf": crf}))
 
 
 def _write_page(folder: RunFolder, tagger: Tagger) -> None:

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
 from bilstm_crf.model.crf_decoding import best_paths
+from bilstm_crf.model.crf_entities import EntityLabels, probable_entities
 from bilstm_crf.model.crf_inputs import (
     Allowed,
     Emissions,
@@ -28,7 +29,15 @@ from bilstm_crf.model.crf_posterior import PathDistribution
 from bilstm_crf.model.crf_settings import ConstraintMode, CRFSection
 from bilstm_crf.model.crf_transitions import AllowedTransitions, TransitionScores
 
-__all__ = ["CRF", "AllowedTransitions", "CRFSection", "ConstraintMode", "Mask", "allowed_labels"]
+__all__ = [
+    "CRF",
+    "AllowedTransitions",
+    "CRFSection",
+    "ConstraintMode",
+    "EntityLabels",
+    "Mask",
+    "allowed_labels",
+]
 
 
 class CRF(TransitionScores):
@@ -169,6 +178,20 @@ class CRF(TransitionScores):
         lattice = self._decoding_lattice(emissions, mask, allowed, biased=True)
         paths, scores = best_paths(lattice)
         return paths, scores.to(lattice.emissions.dtype)
+
+    @torch.no_grad()
+    def decode(self, emissions: Emissions, mask: Mask = None) -> Int64[Tensor, "batch time"]:
+        """Return the labels to predict, 0 in the padding.
+
+        They are those of the best path, or after :meth:`set_entity_threshold` those of all
+        entities that are probable enough.
+        """
+        if self.entities is None:
+            return self.viterbi_paths(emissions, mask)[0]
+        mask = checked_mask(emissions, mask, self.num_labels)
+        lattice = self._decoding_lattice(emissions, mask, None, biased=True)
+        paths = probable_entities(PathDistribution.of(lattice), *self.entities)
+        return paths if mask is None else paths.masked_fill(~mask, 0)
 
     @torch.no_grad()
     def k_best(

@@ -1,7 +1,7 @@
 """Settings of the CRF, and how they become scores."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from bilstm_crf.corpus.schemes import OUTSIDE, split_label
 from bilstm_crf.section import Section
 
 ConstraintMode = Literal["none", "decode", "train_and_decode"]
+DecodingMode = Literal["viterbi", "expected_f1"]
 
 
 class CRFSection(Section):
@@ -21,6 +22,15 @@ class CRFSection(Section):
     """Where label sequences outside the scheme are ruled out: `none`: nowhere; `decode`: in
     predictions; `train_and_decode`: in the loss too, which then no longer spends score on
     them."""
+
+    decoding: DecodingMode = "viterbi"
+    """Which entities are predicted: `viterbi`: those of the best label sequence; `expected_f1`:
+    those more probable than `entity_threshold`, which finds more where data is hard and takes
+    longer."""
+
+    entity_threshold: Annotated[float, Field(gt=0, lt=1)] | Literal["auto"] = "auto"
+    """With `decoding: expected_f1`, how probable an entity must be; auto: after training, what
+    gives the best F1 on dev (0.5 without dev). In theory it is half the F1 that is reached."""
 
     outside_bias: float = 0.0
     """Added in decoding to the score of the label for no entity: above 0 predicts fewer

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from bilstm_crf.model.crf_entities import EntityLabels
 from bilstm_crf.model.crf_inputs import Allowed, Emissions, Mask, checked_mask
 from bilstm_crf.model.crf_lattice import Lattice, build_lattice
 from bilstm_crf.model.crf_likelihood import Scores
@@ -48,6 +49,7 @@ class TransitionScores(nn.Module):
     forbidden: Tensor | None
     label_bias: Tensor | None
     costs: Tensor | None
+    entities: tuple[EntityLabels, float] | None
 
     def __init__(self, num_labels: int):
         super().__init__()
@@ -58,6 +60,7 @@ class TransitionScores(nn.Module):
         self.transitions = nn.Parameter(torch.empty(num_labels, num_labels))
         self.end_transitions = nn.Parameter(torch.empty(num_labels))
         self.constraints: ConstraintMode = "none"
+        self.entities = None
         # Settings, not weights: they follow from labels and configuration, and are not saved.
         for name in ("forbidden", "label_bias", "costs"):
             self.register_buffer(name, None, persistent=False)
@@ -90,6 +93,15 @@ class TransitionScores(nn.Module):
     def set_label_bias(self, bias: Float[Tensor, " labels"] | None) -> None:
         """Add a number to each label's score in decoding (:meth:`viterbi`, :meth:`k_best`)."""
         self.label_bias = None if bias is None else bias.to(self.transitions.device)
+
+    def set_entity_threshold(self, labels: EntityLabels, threshold: float) -> None:
+        """Let :meth:`decode` choose the entities that are more probable than a threshold.
+
+        Args:
+            labels: how entities are written.
+            threshold: between 0 and 1; about half the F1 that is expected.
+        """
+        self.entities = labels, threshold
 
     def set_costs(self, costs: Float[Tensor, "labels labels"] | None) -> None:
         """Ask :meth:`loss` for a margin ``[right, wrong]`` over each wrong label."""

@@ -151,6 +151,6 @@ class InferenceNetwork:
         """Return the best label id of each token, sentence by sentence."""
         labels = np.zeros(int(sentences.starts[-1]), dtype=np.int64)
         for batch in self.emissions(inputs, sentences):
-            paths, _ = self.head.viterbi_paths(batch.emissions, batch.mask)
+            paths = self.head.decode(batch.emissions, batch.mask)
             labels[batch.tokens] = paths[batch.mask].cpu().numpy()
         return labels

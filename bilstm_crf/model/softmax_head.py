@@ -36,6 +36,12 @@ class SoftmaxHead(nn.Module):
         best, paths = emissions.float().max(dim=2)
         return paths.masked_fill(~mask, 0), best.masked_fill(~mask, 0.0).sum(1)
 
+    def decode(
+        self, emissions: Float[Tensor, "batch time labels"], mask: Bool[Tensor, "batch time"]
+    ) -> Int64[Tensor, "batch time"]:
+        """Return each token's best label, 0 in the padding."""
+        return self.viterbi_paths(emissions, mask)[0]
+
     def marginals(
         self, emissions: Float[Tensor, "batch time labels"], mask: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time labels"]:

@@ -203,9 +203,8 @@ class TaggerNetwork(nn.Module):
         return self.head.loss(scores, batch.labels, batch.sentence_mask)
 
     def decode(self, batch: Batch) -> Int64[Tensor, "batch time"]:
-        """Return the best label path of each sentence, 0 in the padding."""
-        paths, _ = self.head.viterbi_paths(self.emissions(batch), batch.mask)
-        return paths
+        """Return the labels of each sentence, 0 in the padding."""
+        return self.head.decode(self.emissions(batch), batch.mask)
 
 
 def _dropout(kind: str, probability: float) -> nn.Module:

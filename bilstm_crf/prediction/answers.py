@@ -44,7 +44,7 @@ class Answerer:
         starts = sentences.starts
         answers = _Answers(starts, len(self._runs.labels), questions)
         for batch in self._inference.emissions(inputs, sentences):
-            paths, _ = self._inference.head.viterbi_paths(batch.emissions, batch.mask)
+            paths = self._inference.head.decode(batch.emissions, batch.mask)
             found = paths[batch.mask].cpu().numpy()
             answers.labels[batch.tokens] = found
             spans = self._entities(batch, found)

@@ -93,7 +93,7 @@ class _PredictedBatch:
 
 def _predicted(tagger: Tagger, sentences: Sequence[Sentence]) -> Iterator[_PredictedBatch]:
     for batch in tagger.emissions(sentences):
-        paths, _ = tagger.network.head.viterbi_paths(batch.emissions, batch.mask)
+        paths = tagger.network.head.decode(batch.emissions, batch.mask)
         rows: list[int] = []
         spans: list[tuple[int, Span]] = []
         correct: list[bool] = []

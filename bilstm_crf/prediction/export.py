@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from bilstm_crf.corpus.labels import SCHEMES, allowed_transitions
 from bilstm_crf.errors import MissingExtraError, RunError
 from bilstm_crf.model.char_encoders import CharCNNSection
 from bilstm_crf.model.column_names import column_module
+from bilstm_crf.model.crf import EntityLabels
 from bilstm_crf.prediction import standalone_predictor
 from bilstm_crf.prediction.model_file import TrainedModel, save_model
 from bilstm_crf.prediction.onnx_graph import write_int8_graph
@@ -152,6 +154,7 @@ def _settings(model: TrainedModel) -> dict[str, Any]:
             "single": scheme.single,
             "adjacent": scheme.adjacent or "",
         },
+        "entities": _entities(model),
         "columns": {name: column_module(name) for name in model.vocabularies.columns},
         "longest": encoder.longest,
         "feature_rows": FEATURE_ROWS,
@@ -159,6 +162,15 @@ def _settings(model: TrainedModel) -> dict[str, Any]:
         "char_width": encoder.width if isinstance(encoder, CharCNNSection) else 0,
         "lstm_layers": model.section.lstm.layers,
     }
+
+
+def _entities(model: TrainedModel) -> dict[str, Any] | None:
+    """Return the label ids and the threshold of a model that predicts probable entities."""
+    threshold = model.section.crf.entity_threshold
+    if model.section.crf.decoding != "expected_f1" or threshold == "auto":
+        return None
+    labels = EntityLabels.of(model.vocabularies.labels, model.scheme)
+    return {"threshold": threshold, **asdict(labels)}
 
 
 Predict = Callable[[list[list[str]], dict[str, list[list[str]]]], list[list[str]]]

@@ -29,6 +29,8 @@ class LightTagger(Labeller):
     def __init__(self, path: Path, *, batch_sentences: int = BATCH_SENTENCES, threads: int = 1):
         model = read_light_model(path)
         vocabularies, settings = model.vocabularies, model.settings
+        if settings["crf"].get("decoding", "viterbi") != "viterbi":
+            raise UnusualModelError(f"{path}: entities are chosen by their probabilities")
         super().__init__(ModelFacts(vocabularies, model.scheme, model.file_scheme, model.record))
         try:
             network = NumpyNetwork(

@@ -63,7 +63,12 @@ class TrainedModel:
             ModelFileError: the weights are not those of such a network.
         """
         self._check_weights()
-        network = build_network(self.section, self.vocabularies, self.scheme)
+        try:
+            network = build_network(self.section, self.vocabularies, self.scheme)
+        except ValueError as error:
+            raise ModelFileError(
+                f"the settings of the model do not fit together: {error}"
+            ) from None
         network.load_state_dict(self.weights)
         return network.eval()
 

@@ -98,8 +98,13 @@ class Predictor:
                 values[row, : lengths[row]] = [ids.get(value, 0) for value in columns[name][i]]
         emissions = self._emissions(inputs)
         labels, prefixes = self.settings["labels"], self.settings["prefixes"]
+        entities = self.settings["entities"]
         for row, i in enumerate(numbers):
-            path = best_path(emissions[row, : lengths[row]], *self._scores)
+            scores = emissions[row, : lengths[row]]
+            if entities is None:
+                path = best_path(scores, *self._scores)
+            else:
+                path = probable_entities(scores, *self._scores, entities)
             results[i] = in_file_scheme([labels[k] for k in path], prefixes)
 
     def _look_up(self, forms: Sequence[str]) -> dict[str, Array]:
@@ -146,6 +151,78 @@ def best_path(emissions: Array, start: Array, transitions: Array, end: Array) ->
     for pointer in reversed(pointers):
         path.append(int(pointer[path[-1]]))
     return path[::-1]
+
+
+def probable_entities(
+    emissions: Array, start: Array, transitions: Array, end: Array, entities: Mapping[str, Any]
+) -> list[int]:
+    """Return label ids of the entities of one sentence that are probable enough.
+
+    Args:
+        emissions: (time, labels); this and the next three as in :func:`best_path`.
+        start: (labels,).
+        transitions: (labels, labels).
+        end: (labels,).
+        entities: the threshold, the id of the outside label, and for each type those of the
+            first, inside, last and single labels.
+    """
+    marginals, following = _label_chain(emissions.astype(np.float64), start, transitions, end)
+    threshold, time = entities["threshold"], len(emissions)
+    # The best sum of what entities exceed the threshold by, up to each token, and its entities.
+    best: list[tuple[float, list[tuple[int, int, int]]]] = [(0.0, [])]
+    ending: list[list[tuple[int, int, float]]] = [[] for _ in range(time + 1)]
+    kinds = zip(*(entities[part] for part in ("first", "inside", "last", "single")), strict=True)
+    for kind, (first, inside, last, single) in enumerate(kinds):
+        going_on = sorted({inside, last})
+        for begin in range(time):
+            alone = marginals[begin, single] * (1 - following[begin, single, going_on].sum())
+            if alone > threshold:
+                ending[begin + 1].append((begin, kind, alone))
+            weight, label, step = marginals[begin, first], first, begin
+            while weight > threshold and step + 1 < time:
+                finished = 1 - following[step + 1, last, going_on].sum()
+                whole = weight * following[step, label, last] * finished
+                if whole > threshold:
+                    ending[step + 2].append((begin, kind, whole))
+                weight = weight * following[step, label, inside]
+                label, step = inside, step + 1
+    for stop in range(1, time + 1):
+        here = best[-1]
+        for begin, kind, probability in ending[stop]:
+            value = best[begin][0] + probability - threshold
+            if value > here[0]:
+                here = value, [*best[begin][1], (begin, stop, kind)]
+        best.append(here)
+    path = [entities["outside"]] * time
+    for begin, stop, kind in best[-1][1]:
+        if stop - begin == 1:
+            path[begin] = entities["single"][kind]
+            continue
+        path[begin:stop] = [entities["inside"][kind]] * (stop - begin)
+        path[begin], path[stop - 1] = entities["first"][kind], entities["last"][kind]
+    return path
+
+
+def _label_chain(
+    emissions: Array, start: Array, transitions: Array, end: Array
+) -> tuple[Array, Array]:
+    """Return the probabilities of labels, and of labels behind a label.
+
+    They are (time, labels) and, given the label before, (time, labels, labels): 0 behind the end.
+    """
+    time, labels = emissions.shape
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ahead, behind = np.empty((time, labels)), np.empty((time, labels))
+        ahead[0], behind[-1] = start + emissions[0], end
+        following = np.zeros((time, labels, labels))
+        for t in range(1, time):
+            ahead[t] = emissions[t] + np.logaddexp.reduce(ahead[t - 1][:, None] + transitions, 0)
+        for t in range(time - 2, -1, -1):
+            scores = transitions + emissions[t + 1] + behind[t + 1]
+            behind[t] = np.logaddexp.reduce(scores, 1)
+            following[t] = np.nan_to_num(np.exp(scores - behind[t][:, None]))
+        both = ahead + behind
+        return np.exp(both - np.logaddexp.reduce(both[0])), following
 
 
 def in_file_scheme(labels: Sequence[str], prefixes: Mapping[str, str]) -> list[str]:

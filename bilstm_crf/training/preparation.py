@@ -20,7 +20,7 @@ from bilstm_crf.corpus.vocabulary import (
     training_key,
 )
 from bilstm_crf.errors import ConfigError
-from bilstm_crf.model.crf import CRF
+from bilstm_crf.model.crf import CRF, EntityLabels
 from bilstm_crf.model.tagger import ModelSection, TableSizes, TaggerNetwork
 from bilstm_crf.model.word_embeddings import WordEmbeddingsSection
 
@@ -118,6 +118,9 @@ def build_network(
         network.head.set_constraints(allowed, section.crf.constraints)
         network.head.set_label_bias(section.crf.label_bias(vocabularies.labels))
         network.head.set_costs(section.crf.costs(vocabularies.labels))
+        if section.crf.decoding == "expected_f1" and section.crf.entity_threshold != "auto":
+            entities = EntityLabels.of(vocabularies.labels, model_scheme)
+            network.head.set_entity_threshold(entities, section.crf.entity_threshold)
     return network
 
 

@@ -1,5 +1,6 @@
 """Training with several seeds, with curves for TensorBoard, and in a thread."""
 
+import json
 import re
 import signal
 import sys
@@ -104,3 +105,42 @@ def test_predictions_against_the_scheme_are_counted(
     counted = re.findall(r"test: (\d+) of \d+ predicted label sequences are malformed", done.err)
     assert bool(counted) == is_told
     assert all(int(count) > 0 for count in counted)
+
+
+@pytest.mark.parametrize("threshold", ["auto", 0.1])
+def test_entities_by_probability_from_training_to_prediction(
+    command: Callable, make_config: Callable, tmp_path: Path, threshold: str | float
+) -> None:
+    crf = {"decoding": "expected_f1", "entity_threshold": threshold}
+    config = make_config(model={"crf": crf}, epochs=6)
+    done = command("train", config, "--output-dir", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert ("the best on dev" in done.err) == (threshold == "auto")
+    model = load_model(tmp_path / "run" / "model.pt")
+    found = model.section.crf.entity_threshold
+    assert found == threshold or 0.1 <= found <= 0.7
+    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    scores = command("eval", tmp_path / "run", tmp_path / "test.conll", "--json", "-")
+    assert json.loads(scores.out)["f1"] == report["test"]["f1"] > 0
+    # Labels alone, which otherwise need no torch, and with probabilities: the same entities.
+    text = (tmp_path / "test.conll").read_text(encoding="utf-8")
+    (tmp_path / "tokens.txt").write_text(
+        "\n".join(line.partition(" ")[0] for line in text.split("\n")), encoding="utf-8"
+    )
+    plain, probable = (
+        command("predict", tmp_path / "run" / "model.pt", tmp_path / "tokens.txt", *options).out
+        for options in ([], ["--probabilities"])
+    )
+    assert [line.split("\t")[:2] for line in plain.splitlines()] == [
+        line.split("\t")[:2] for line in probable.splitlines()
+    ]
+
+
+def test_entities_by_probability_need_a_crf_and_beginnings(
+    command: Callable, make_config: Callable
+) -> None:
+    wanted = ("--set", "model.crf.decoding=expected_f1")
+    done = command("train", make_config(), *wanted, "--set", "model.head=softmax")
+    assert (done.code, "expected_f1 needs model.head: crf" in done.err) == (1, True)
+    done = command("train", make_config(), *wanted, "--set", "labels.model_scheme=IO")
+    assert (done.code, "not IO" in done.err) == (1, True)

@@ -73,6 +73,7 @@ VARIANTS = {
     "softmax": {"head": "softmax"},
     "biased": {"crf": {"constraints": "none", "outside_bias": 0.7}},
     "columns": {"column_size": 3},
+    "probable entities": {"crf": {"decoding": "expected_f1", "entity_threshold": 0.07}},
 }
 
 
