@@ -1,90 +1,30 @@
-"""The network: embeddings of word forms, a BiLSTM over the sentence, emissions, and the CRF."""
+"""The network: the emissions of one member or several, and the CRF over them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Int, Int64
-from pydantic import Field
 from torch import Tensor, nn
 
 from bilstm_crf.corpus.batches import Batch
-from bilstm_crf.model.char_encoders import CharCNNSection, CharEncoderSection
-from bilstm_crf.model.column_names import column_module
-from bilstm_crf.model.crf import CRF, CRFSection
-from bilstm_crf.model.dropout import LockedDropout
-from bilstm_crf.model.form_embeddings import FormEmbeddings, FormEmbeddingsSection
-from bilstm_crf.model.layout import look_up, project, side_by_side
-from bilstm_crf.model.recurrent import LSTMSection
+from bilstm_crf.model.crf import CRF
+from bilstm_crf.model.emitter import Emitter
+from bilstm_crf.model.layout import look_up
+from bilstm_crf.model.model_section import DropoutSection, ModelSection, TableSizes
 from bilstm_crf.model.softmax_head import SoftmaxHead
-from bilstm_crf.model.word_embeddings import WordEmbeddings, WordEmbeddingsSection
-from bilstm_crf.section import Section
+
+__all__ = ["DropoutSection", "ModelSection", "TableSizes", "TaggerNetwork"]
+
+States = list[Float[Tensor, "batch time states"]]
+"""The BiLSTM's output of each member."""
 
 
-class DropoutSection(Section):
-    """Dropout, in training only."""
-
-    kind: Literal["locked", "plain"] = "locked"
-    """`locked`: the same units at every step of a sentence; `plain`: each step by itself."""
-
-    inputs: float = Field(default=0.25, ge=0, lt=1)
-    """Share of a token's vector that is zeroed before the LSTM."""
-
-    outputs: float = Field(default=0.5, ge=0, lt=1)
-    """Share of the LSTM's output that is zeroed, before the labels and between layers."""
-
-    words: float = Field(default=0.05, ge=0, lt=1)
-    """Share of distinct words of a batch that are replaced by the unknown word."""
-
-    rare_words: float = Field(default=0.5, ge=0, le=100)
-    """A word without a pretrained vector, seen n times, is replaced by the unknown word with
-    probability `rare_words` / (`rare_words` + n), if that is more."""
-
-
-class ModelSection(Section):
-    """The network."""
-
-    word_embeddings: WordEmbeddingsSection = WordEmbeddingsSection()
-    char_encoder: CharEncoderSection = CharCNNSection()
-    form_embeddings: FormEmbeddingsSection = FormEmbeddingsSection()
-    column_size: int = Field(default=10, ge=1, le=1024)
-    """Size of the vector of an extra column's value (see `data.features`)."""
-
-    lstm: LSTMSection = LSTMSection()
-    dropout: DropoutSection = DropoutSection()
-    head: Literal["crf", "softmax"] = "crf"
-    """`crf` scores whole label sequences; `softmax` each token by itself, for comparison."""
-
-    crf: CRFSection = CRFSection()
-
-    def resolve(self, base: Path) -> "ModelSection":
-        """Return the section with absolute paths, starting from ``base``."""
-        return self.model_copy(update={"word_embeddings": self.word_embeddings.resolve(base)})
-
-
-@dataclass(frozen=True)
-class TableSizes:
-    """How many rows the network's tables have; they come from the vocabularies.
-
-    Attributes:
-        trained_words: word rows that training changes, that of the unknown word included.
-        stored_words: word rows known only from the vectors file.
-        chars: character rows, padding and unknown included.
-        labels: labels of the model's scheme.
-        columns: values of each extra column, the unknown one included.
-    """
-
-    trained_words: int
-    stored_words: int
-    chars: int
-    labels: int
-    columns: Mapping[str, int] = field(default_factory=dict)
-
-
-class TaggerNetwork(nn.Module):
+class TaggerNetwork(Emitter):
     """From a batch to emissions, and from there to a loss or to label paths.
+
+    Of several members this one is the first. Each learns by itself, under the common CRF; their
+    averaged emissions make a logarithmic opinion pool (Smith, Cohn and Osborne 2005, section 3,
+    https://aclanthology.org/P05-1003).
 
     Args:
         section: the settings of all parts.
@@ -92,64 +32,40 @@ class TaggerNetwork(nn.Module):
     """
 
     def __init__(self, section: ModelSection, sizes: TableSizes):
-        super().__init__()
-        words = section.word_embeddings
-        self.word_embeddings = WordEmbeddings(
-            sizes.trained_words,
-            sizes.stored_words,
-            words.size,
-            dropout=section.dropout.words,
-            trainable=words.trainable,
-        )
-        self.char_encoder = section.char_encoder.build(sizes.chars)
-        self.form_embeddings = FormEmbeddings(section.form_embeddings.size)
-        self.column_embeddings = nn.ModuleDict(
-            {
-                column_module(name): nn.Embedding(rows, section.column_size)
-                for name, rows in sizes.columns.items()
-            }
-        )
-        self.columns = tuple(sizes.columns)
-        input_size = self.form_size + section.column_size * len(self.columns)
-        self.input_dropout = _dropout(section.dropout.kind, section.dropout.inputs)
-        self.lstm = section.lstm.build(input_size, section.dropout.outputs)
-        self.output_dropout = _dropout(section.dropout.kind, section.dropout.outputs)
-        self.projection = nn.Linear(self.lstm.output_size, sizes.labels)
+        super().__init__(section, sizes)
         self.head: CRF | SoftmaxHead = CRF(sizes.labels) if section.head == "crf" else SoftmaxHead()
+        self.others = nn.ModuleList()
+        for _ in range(section.members - 1):
+            other = Emitter(section, sizes)
+            other.word_embeddings.share_stored(self.word_embeddings)
+            self.others.append(other)
+
+    @property
+    def members(self) -> list[Emitter]:
+        """All emitters, this one first."""
+        return [self, *(other for other in self.others if isinstance(other, Emitter))]
 
     @property
     def form_size(self) -> int:
-        """Size of a word form's vector: word, characters and affixes side by side."""
-        return int(
-            self.word_embeddings.output_size
-            + self.char_encoder.output_size
-            + self.form_embeddings.output_size
-        )
+        """Size of the vectors of a word form, those of all members side by side."""
+        return self.vector_size * len(self.members)
 
     def encode_forms(self, batch: Batch) -> Float[Tensor, "forms size"]:
-        """Return one vector for each distinct word form; it does not depend on the sentence."""
-        return torch.cat(
-            [
-                self.word_embeddings(batch.words),
-                self.char_encoder(batch.chars),
-                self.form_embeddings(batch.form_features),
-            ],
-            dim=1,
-        )
+        """Return the vectors of each distinct word form; they do not depend on the sentence."""
+        if not self.others:
+            return self.form_vectors(batch)
+        return torch.cat([member.form_vectors(batch) for member in self.members], dim=1)
 
-    def column_table(self, name: str) -> Float[Tensor, "values size"]:
-        """Return the vectors of an extra column's values."""
-        table: Tensor = self.column_embeddings[column_module(name)].get_parameter("weight")
-        return table
-
-    def hidden_states(self, batch: Batch) -> Float[Tensor, "batch time size"]:
-        """Return the BiLSTM's output for each token, the forward direction first."""
-        forms = self.encode_forms(batch)
-        return self._hidden_states(forms, batch.index, batch.lengths, batch.columns)
+    def states(self, batch: Batch) -> States:
+        """Return the BiLSTM's output for each token, of each member."""
+        return [
+            member.read(member.form_vectors(batch), batch.index, batch.lengths, batch.columns)
+            for member in self.members
+        ]
 
     def emissions(self, batch: Batch) -> Float[Tensor, "batch time labels"]:
         """Return the score of each label for each token, in float32."""
-        return self._score(self.hidden_states(batch))
+        return _mean(self._scores_of(self.states(batch)))
 
     def token_emissions(
         self,
@@ -161,51 +77,47 @@ class TaggerNetwork(nn.Module):
         """Return the score of each label for each token, in float32.
 
         Args:
-            forms: vectors of word forms.
+            forms: vectors of word forms, from :meth:`encode_forms`.
             index: which of them each token is.
             lengths: tokens of each sentence.
             columns: value ids of the extra columns by name, each (batch, time).
         """
-        return self._score(self._hidden_states(forms, index, lengths, columns))
+        vectors = torch.split(forms, self.vector_size, 1) if self.others else [forms]
+        states = [
+            member.read(own, index, lengths, columns)
+            for member, own in zip(self.members, vectors, strict=True)
+        ]
+        return _mean(self._scores_of(states))
 
-    def _hidden_states(
-        self, forms: Tensor, index: Tensor, lengths: Tensor, columns: Mapping[str, Tensor]
-    ) -> Tensor:
-        parts = [look_up(index, forms)]
-        parts += [look_up(columns[name], self.column_table(name)) for name in self.columns]
-        inputs = side_by_side(parts) if self.columns else parts[0]
-        states: Tensor = self.lstm(self.input_dropout(inputs), lengths)
-        return states
+    def _scores_of(self, states: States) -> list[Tensor]:
+        return [member.score(one) for member, one in zip(self.members, states, strict=True)]
 
-    def _score(self, states: Tensor) -> Tensor:
-        return project(self.projection, self.output_dropout(states)).float()
-
-    def loss(
-        self, batch: Batch, states: Float[Tensor, "batch time size"] | None = None
-    ) -> Float[Tensor, "sentences"]:
+    def loss(self, batch: Batch, states: States | None = None) -> Float[Tensor, "sentences"]:
         """Return each sentence's loss: minus the log likelihood of its labels, and the CRF's costs.
 
-        The CRF scores each sentence by itself, also where the BiLSTM has read several at once.
+        The CRF scores each sentence by itself, also where the BiLSTM has read several at once. Of
+        several members it is the mean, each with its own emissions: so they stay different.
 
         Args:
             batch: sentences with labels.
-            states: their :meth:`hidden_states`, where the caller has them.
+            states: their :meth:`states`, where the caller has them.
 
         Raises:
             ValueError: the batch carries no labels.
         """
         if batch.labels is None:
             raise ValueError("a loss needs a batch with labels")
-        states = self.hidden_states(batch) if states is None else states
-        scores = self._score(states)
-        if batch.places is not None:
-            scores = look_up(batch.places, scores.flatten(0, 1))
-        return self.head.loss(scores, batch.labels, batch.sentence_mask)
+        losses = []
+        for scores in self._scores_of(self.states(batch) if states is None else states):
+            if batch.places is not None:
+                scores = look_up(batch.places, scores.flatten(0, 1))
+            losses.append(self.head.loss(scores, batch.labels, batch.sentence_mask))
+        return _mean(losses)
 
     def decode(self, batch: Batch) -> Int64[Tensor, "batch time"]:
         """Return the labels of each sentence, 0 in the padding."""
         return self.head.decode(self.emissions(batch), batch.mask)
 
 
-def _dropout(kind: str, probability: float) -> nn.Module:
-    return LockedDropout(probability) if kind == "locked" else nn.Dropout(probability)
+def _mean(values: Sequence[Tensor]) -> Tensor:
+    return values[0] if len(values) == 1 else torch.stack(list(values)).mean(0)

@@ -93,6 +93,11 @@ class WordEmbeddings(nn.Module):
         """The table whose gradient holds only the rows of the batch, if it has any."""
         return self.weight if self.weight.requires_grad and self.weight.numel() else None
 
+    def share_stored(self, other: "WordEmbeddings") -> None:
+        """Look words known only from vectors up in another table's rows, saved with it alone."""
+        del self.stored
+        self.register_buffer("stored", other.stored, persistent=False)
+
     def load_pretrained(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Set some rows, trained or stored, to given vectors.
 

@@ -160,6 +160,7 @@ def _settings(model: TrainedModel) -> dict[str, Any]:
         "feature_rows": FEATURE_ROWS,
         "char_encoder": encoder.type,
         "char_width": encoder.width if isinstance(encoder, CharCNNSection) else 0,
+        "members": model.section.members,
         "lstm_layers": model.section.lstm.layers,
     }
 

@@ -31,6 +31,8 @@ class LightTagger(Labeller):
         vocabularies, settings = model.vocabularies, model.settings
         if settings["crf"].get("decoding", "viterbi") != "viterbi":
             raise UnusualModelError(f"{path}: entities are chosen by their probabilities")
+        if settings.get("members", 1) != 1:
+            raise UnusualModelError(f"{path}: several members")
         super().__init__(ModelFacts(vocabularies, model.scheme, model.file_scheme, model.record))
         try:
             network = NumpyNetwork(

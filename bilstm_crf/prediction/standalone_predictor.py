@@ -301,7 +301,13 @@ def _engine(
             names = [given.name for given in session.get_inputs()]
             return lambda inputs: session.run(None, {name: inputs[name] for name in names})[0]
     with np.load(folder / "weights.npz", allow_pickle=False) as file:
-        return NumpyNetwork({n: w.astype(np.float32) for n, w in file.items()}, settings).emissions
+        weights = {name: weight.astype(np.float32) for name, weight in file.items()}
+    networks = [NumpyNetwork(weights, settings)]
+    for number in range(settings["members"] - 1):
+        prefix = f"others.{number}."
+        own = {n.removeprefix(prefix): w for n, w in weights.items() if n.startswith(prefix)}
+        networks.append(NumpyNetwork({**weights, **own}, settings))
+    return lambda inputs: np.mean([network.emissions(inputs) for network in networks], axis=0)
 
 
 class NumpyNetwork:

@@ -199,14 +199,16 @@ class Trainer:
     def _loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the loss of the labels, and what is to be minimised: it and the second task's."""
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
-            states = self.network.hidden_states(batch)
+            states = self.network.states(batch)
             loss = self.network.loss(batch, states).sum()
         if self._language_model is None:
             return loss, loss
         # The same words in all processes, so that their steps add up to those of one.
         sampled = self._language_model.sample((self._seed, self._epoch, self._step))
-        guessing = self._language_model(states, batch, sampled.to(self._device, non_blocking=True))
-        return loss, loss + guessing.sum()
+        sampled = sampled.to(self._device, non_blocking=True)
+        guesses = [self._language_model(one, batch, sampled).sum() for one in states]
+        guessing = guesses[0] if len(guesses) == 1 else torch.stack(guesses).mean()
+        return loss, loss + guessing
 
     def _count(self, pending: list[tuple[NDArray[np.int64], Tensor]]) -> None:
         losses = torch.stack([sums[0] for _, sums in pending]).tolist()

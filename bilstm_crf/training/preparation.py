@@ -143,9 +143,9 @@ def load_vectors(
     words = [*vocabularies.words.trained, *vocabularies.words.stored]
     rows = np.array([i for i, word in enumerate(words, 1) if word in known], dtype=np.int64)
     if len(rows):
-        network.word_embeddings.load_pretrained(
-            rows, vectors.matrix([words[row - 1] for row in rows])
-        )
+        matrix = vectors.matrix([words[row - 1] for row in rows])
+        for member in network.members:
+            member.word_embeddings.load_pretrained(rows, matrix)
 
 
 def word_counts(train: EncodedCorpus, vocabularies: Vocabularies) -> NDArray[np.int64]:
@@ -175,7 +175,8 @@ def drop_rare_words(
     for row, word in enumerate(vocabularies.words.trained, 1):
         if word in known:
             counts[row] = 0
-    network.word_embeddings.drop_rare(counts, rate)
+    for member in network.members:
+        member.word_embeddings.drop_rare(counts, rate)
 
 
 def form_table(section: ModelSection, vocabularies: Vocabularies) -> FormTable:

@@ -10,7 +10,8 @@ from bilstm_crf.corpus.encoding import EncodedCorpus, encode
 from bilstm_crf.corpus.forms import FormTable
 from bilstm_crf.corpus.sentence import Sentence
 from bilstm_crf.corpus.vocabulary import Vocabulary, WordVocabulary
-from bilstm_crf.model.tagger import ModelSection, TableSizes, TaggerNetwork, column_module
+from bilstm_crf.model.column_names import column_module
+from bilstm_crf.model.tagger import ModelSection, TableSizes, TaggerNetwork
 
 SENTENCES = [
     Sentence(("the", "cat", "sat", "the"), ("O", "A", "B", "O"), features={"pos.x": tuple("nvnn")}),
@@ -26,6 +27,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "two layers": {"lstm": {"layers": 2, "hidden_size": 4}},
     "softmax": {"head": "softmax"},
     "plain dropout": {"dropout": {"kind": "plain"}},
+    "members": {"members": 2},
 }
 
 
@@ -96,6 +98,40 @@ def test_emissions_equal_the_plain_composition() -> None:
     behind, _ = network.lstm.backward_layers[0](vectors.flip(1))
     states = torch.cat([ahead, behind.flip(1)], dim=2)
     torch.testing.assert_close(network.emissions(batch), network.projection(states))
+
+
+def test_members_are_averaged_and_learn_by_themselves() -> None:
+    network = make_network(section_of(members=3)).eval()
+    batch = batch_of(0, 1, 2)
+    states = network.states(batch)
+    scores = [member.score(one) for member, one in zip(network.members, states, strict=True)]
+    assert not torch.allclose(scores[0], scores[1])
+    emissions = network.emissions(batch)
+    torch.testing.assert_close(emissions, sum(scores) / 3)
+    forms = network.encode_forms(batch)
+    assert forms.shape[1] == network.form_size
+    again = network.token_emissions(forms, batch.index, batch.lengths, {})
+    torch.testing.assert_close(again, emissions)
+    assert batch.labels is not None
+    each = [network.head.loss(one, batch.labels, batch.mask) for one in scores]
+    torch.testing.assert_close(network.loss(batch), sum(each) / 3)
+
+
+def test_members_share_the_rows_known_only_from_vectors() -> None:
+    torch.manual_seed(1)
+    sizes = TableSizes(trained_words=2, stored_words=3, chars=12, labels=3)
+    network = TaggerNetwork(section_of(members=2), sizes).eval()
+    vectors = np.ones((3, 6), dtype=np.float32)
+    network.word_embeddings.load_pretrained(np.arange(2, 5), vectors)
+    words = torch.arange(2, 5)
+    for member in network.members:
+        torch.testing.assert_close(member.word_embeddings(words), torch.ones(3, 6))
+    stored = [name for name in network.state_dict() if name.endswith("stored")]
+    assert stored == ["word_embeddings.stored"]
+    copy = TaggerNetwork(section_of(members=2), sizes)
+    copy.load_state_dict(network.state_dict())
+    for member in copy.eval().members:
+        torch.testing.assert_close(member.word_embeddings(words), torch.ones(3, 6))
 
 
 def test_a_loss_needs_labels() -> None:

@@ -47,8 +47,9 @@ def make_model(file_scheme: str = "BIO", **changes: object) -> TrainedModel:
         for parameter in network.parameters():
             parameter.normal_(0, 0.7)
         network.word_embeddings.stored.normal_(0, 1)
-        if hasattr(network.char_encoder, "embedding"):
-            network.char_encoder.embedding.weight[0] = 0  # the padding, in every trained model
+        for member in network.members:
+            if hasattr(member.char_encoder, "embedding"):
+                member.char_encoder.embedding.weight[0] = 0  # the padding, in every trained model
     return TrainedModel(section, vocabularies, "BIOES", file_scheme, network.state_dict())
 
 
@@ -73,6 +74,7 @@ VARIANTS = {
     "softmax": {"head": "softmax"},
     "biased": {"crf": {"constraints": "none", "outside_bias": 0.7}},
     "columns": {"column_size": 3},
+    "members": {"members": 3},
     "probable entities": {"crf": {"decoding": "expected_f1", "entity_threshold": 0.07}},
 }
 
