@@ -107,12 +107,12 @@ def test_predictions_against_the_scheme_are_counted(
     assert all(int(count) > 0 for count in counted)
 
 
-@pytest.mark.parametrize("threshold", ["auto", 0.1])
+@pytest.mark.parametrize(("threshold", "members"), [("auto", 2), (0.1, 1)])
 def test_entities_by_probability_from_training_to_prediction(
-    command: Callable, make_config: Callable, tmp_path: Path, threshold: str | float
+    command: Callable, make_config: Callable, tmp_path: Path, threshold: str | float, members: int
 ) -> None:
     crf = {"decoding": "expected_f1", "entity_threshold": threshold}
-    config = make_config(model={"crf": crf}, epochs=6)
+    config = make_config(model={"crf": crf, "members": members}, epochs=6)
     done = command("train", config, "--output-dir", tmp_path / "run")
     assert done.code == 0, done.err
     assert ("the best on dev" in done.err) == (threshold == "auto")
@@ -122,6 +122,7 @@ def test_entities_by_probability_from_training_to_prediction(
     report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
     scores = command("eval", tmp_path / "run", tmp_path / "test.conll", "--json", "-")
     assert json.loads(scores.out)["f1"] == report["test"]["f1"] > 0
+    assert load_model(tmp_path / "run" / "model.pt").section.members == members
     # Labels alone, which otherwise need no torch, and with probabilities: the same entities.
     text = (tmp_path / "test.conll").read_text(encoding="utf-8")
     (tmp_path / "tokens.txt").write_text(
