@@ -11,16 +11,18 @@ Target Vocabulary for Neural Machine Translation", section 3, https://arxiv.org/
 word is told from some hundred others, not from the whole vocabulary.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from bilstm_crf.corpus.batches import Batch
-from bilstm_crf.model.layout import look_up
 from bilstm_crf.section import Section
 
 
@@ -79,23 +81,55 @@ class NeighbourWords(nn.Module):
         Args:
             states: output of the BiLSTM, the forward direction first.
             batch: the sentences.
-            sampled: rows from :meth:`sample`.
+            sampled: rows from :meth:`sample`, rising.
         """
-        rows = torch.cat([sampled, batch.words])
-        table = F.embedding(rows, self.weight, sparse=True)
+        table = F.embedding(torch.cat([sampled, batch.words]), self.weight, sparse=True)
         others, own = table[: len(sampled)], table[len(sampled) :]
-        half = states.shape[2] // 2
-        inside = batch.mask[:, 1:]
-        losses = states.new_zeros(len(states))
-        for guess, read, index in (
-            (self.ahead, states[:, :-1, :half], batch.index[:, 1:]),
-            (self.behind, states[:, 1:, half:], batch.index[:, :-1]),
-        ):
-            guesses = torch.tanh(guess(read.float()))
-            targets = look_up(index, batch.words[:, None]).squeeze(2)
-            right = (guesses * look_up(index, own)).sum(2) - self.log_chances[targets]
-            wrong = guesses @ others.t() - self.log_chances[sampled]
-            wrong = wrong.masked_fill(targets[:, :, None] == sampled, float("-inf"))
-            total = torch.logaddexp(wrong.logsumexp(2), right)
-            losses = losses + (total - right).masked_fill(~inside, 0.0).sum(1)
-        return losses * self.weight_in_loss
+        # Axes (direction, time, batch): time first, as the states lie in memory.
+        index, read = batch.index.t(), states.float().transpose(0, 1)
+        half = read.shape[2] // 2
+        guesses = [self.ahead(read[:-1, :, :half]), self.behind(read[1:, :, half:])]
+        guess = torch.tanh(torch.stack(guesses))
+        words, rows = F.embedding(index, own), batch.words[index]
+        word, row = torch.stack([words[1:], words[:-1]]), torch.stack([rows[1:], rows[:-1]])
+        right = (guess * word).sum(3) - self.log_chances[row]
+        wrong = _LogSumOfOthers.apply(  # type: ignore[no-untyped-call]
+            guess.flatten(0, 2), others, self.log_chances[sampled], sampled, row.flatten()
+        )
+        loss = torch.logaddexp(wrong.view_as(right), right) - right
+        return loss.masked_fill(~batch.mask.t()[1:], 0.0).sum((0, 1)) * self.weight_in_loss
+
+
+class _LogSumOfOthers(torch.autograd.Function):
+    """The log of the summed weights of all sampled words but the right one, for each guess.
+
+    Its derivative by a word's score is that word's share of the sum; so of the many scores one
+    tensor is enough, and the gradients are two matrix products.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        guesses: Float[Tensor, "guesses size"],
+        others: Float[Tensor, "n size"],
+        log_chances: Float[Tensor, "n"],
+        sampled: Int64[Tensor, "n"],
+        rows: Int64[Tensor, "guesses"],
+    ) -> Float[Tensor, "guesses"]:
+        scores = torch.addmm(-log_chances, guesses, others.t())
+        # Where the right word is, or would be, among the samples, which rise.
+        place = torch.searchsorted(sampled, rows).clamp_(max=len(sampled) - 1)[:, None]
+        is_right = sampled[place] == rows[:, None]
+        scores.scatter_(1, place, scores.gather(1, place).masked_fill_(is_right, -torch.inf))
+        top = scores.amax(1, keepdim=True).clamp_(min=torch.finfo(scores.dtype).min)
+        weights = scores.sub_(top).exp_()
+        total = weights.sum(1)
+        ctx.save_for_backward(guesses, others, weights, total)
+        return total.log() + top[:, 0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        guesses, others, weights, total = ctx.saved_tensors
+        share = torch.where(total > 0, gradient / total, 0.0)[:, None]
+        return (weights @ others) * share, weights.t() @ (guesses * share), None, None, None
