@@ -32,18 +32,18 @@ def batch(index: torch.Tensor = INDEX) -> Batch:
     )
 
 
-def word_by_word(model: NeighbourWords, states: torch.Tensor, sampled: list[int]) -> list[float]:
+def word_by_word(model: NeighbourWords, states: torch.Tensor, sampled: list[int]) -> torch.Tensor:
     """The losses of the sentences, by the definition."""
     shares = np.maximum(COUNTS, 1) / np.maximum(COUNTS, 1).sum()
 
-    def corrected(guess: torch.Tensor, row: int) -> float:
+    def corrected(guess: torch.Tensor, row: int) -> torch.Tensor:
         chance = 1 - (1 - shares[row]) ** 8
-        return float((guess @ model.weight[row]).detach()) - math.log(chance)
+        return guess @ model.weight[row] - math.log(chance)
 
     losses = []
     for number, length in enumerate(LENGTHS):
         rows = WORDS[INDEX[number]].tolist()
-        loss = 0.0
+        loss = torch.zeros(())
         for here in range(length):
             for there, layer, part in (
                 (here + 1, model.ahead, states[number, here, :3]),
@@ -51,21 +51,26 @@ def word_by_word(model: NeighbourWords, states: torch.Tensor, sampled: list[int]
             ):
                 if 0 <= there < length:
                     guess = torch.tanh(layer(part))
-                    candidates = {rows[there], *sampled}
-                    total = math.log(sum(math.exp(corrected(guess, row)) for row in candidates))
-                    loss += total - corrected(guess, rows[there])
+                    candidates = sorted({rows[there], *sampled})
+                    scores = torch.stack([corrected(guess, row) for row in candidates])
+                    loss = loss + scores.logsumexp(0) - corrected(guess, rows[there])
         losses.append(loss)
-    return losses
+    return torch.stack(losses)
 
 
-def test_the_loss_is_that_of_the_definition() -> None:
+@pytest.mark.parametrize("sampled", [[0, 1, 2, 5], [6], [1]])  # of [1], nothing is left at times
+def test_loss_and_gradients_are_those_of_the_definition(sampled: list[int]) -> None:
     model = guesser()
-    states = torch.randn(3, 4, 6)
-    sampled = torch.tensor([0, 1, 2, 5])
-    found = model(states, batch(), sampled)
-    expected = torch.tensor(word_by_word(model, states, sampled.tolist()))
+    states = torch.randn(3, 4, 6, requires_grad=True)
+    found = model(states, batch(), torch.tensor(sampled))
+    expected = word_by_word(model, states, sampled)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     assert found[2] == 0  # a single word has no neighbours
+    inputs = [states, *model.parameters()]
+    ours = torch.autograd.grad(found[:2] @ torch.tensor([1.0, 3.0]), inputs)
+    theirs = torch.autograd.grad(expected[:2] @ torch.tensor([1.0, 3.0]), inputs)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one.to_dense(), other, rtol=1e-5, atol=1e-5)
 
 
 def test_the_weight_multiplies_it() -> None:
