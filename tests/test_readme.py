@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from bilstm_crf.config import Config
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TREE = re.compile(r"(<!-- tree: .*? -->\n```\n)(.*?)(```)", re.DOTALL)
+CORPORA = tomllib.loads((ROOT / "data" / "corpora.toml").read_text(encoding="utf-8"))
 FOLDERS = ("commands", "corpus", "model", "training", "evaluation", "prediction")
 
 
@@ -80,6 +82,8 @@ def test_commands_and_their_options_exist(command: str) -> None:
     for word in words[1:]:
         if word.startswith(("configs/", "data/sample")):
             assert (ROOT / word).exists(), word
+        elif words[0] == "scripts/get_data" and re.fullmatch("[a-z0-9_]+", word):
+            assert word in CORPORA, word
 
 
 def test_config_example_and_table_have_the_keys_there_are() -> None:
