@@ -25,6 +25,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "patience": 3,
         "accumulate": 2,
     },
+    "members": {
+        "model": {"members": 2, "crf": {"decoding": "expected_f1"}},
+        "swap_entities": 0.5,
+        "checkpoint_steps": 2,
+    },
 }
 
 
