@@ -46,8 +46,7 @@ def predict_command(
         if output_format == "auto":
             output_format = "jsonl" if first.format == "jsonl" else "tokens"
         options.check(output_format)
-        only_labels = options.wants_only_labels(output_format)
-        labeller = load_labeller(model, options, only_labels=only_labels)
+        labeller = load_labeller(model, options)
         stream = opened.enter_context(binary_output(output))
         bar = opened.enter_context(TokenBar(output_is_shown=output == "-"))
         job = PredictionJob(labeller, options, settings, bar, stream.flush)
@@ -55,13 +54,13 @@ def predict_command(
             stream.write(piece)
 
 
-def load_labeller(model: Path, options: PredictOptions, *, only_labels: bool) -> Labeller:
-    """Return what labels: without torch where labels are all that is asked of a CPU.
+def load_labeller(model: Path, options: PredictOptions) -> Labeller:
+    """Return what labels: without torch where the CPU does it and no k best paths are asked for.
 
     Raises:
         ModelFileError: the model cannot be used.
     """
-    if only_labels and not options.vectors and _is_cpu(options.device):
+    if not options.k_best and not options.vectors and _is_cpu(options.device):
         threads = options.threads or len(os.sched_getaffinity(0))
         try:
             return LightTagger(model, batch_sentences=options.batch_size, threads=threads)

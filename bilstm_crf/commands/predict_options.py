@@ -51,11 +51,6 @@ class PredictOptions:
         """Return whether entities get probabilities: where not said otherwise, in JSON lines."""
         return output_format == "jsonl" if self.probabilities is None else self.probabilities
 
-    def wants_only_labels(self, output_format: str) -> bool:
-        """Return whether no probability plays a role."""
-        asks = self.marginals or self.thresholds or self.k_best
-        return not asks and not self.wants_probabilities(output_format)
-
     def check(self, output_format: str) -> None:
         """Refuse what an output format cannot hold.
 

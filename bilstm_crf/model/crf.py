@@ -190,7 +190,13 @@ class CRF(TransitionScores):
             return self.viterbi_paths(emissions, mask)[0]
         mask = checked_mask(emissions, mask, self.num_labels)
         lattice = self._decoding_lattice(emissions, mask, None, biased=True)
-        paths = probable_entities(PathDistribution.of(lattice), *self.entities)
+        distribution = PathDistribution.of(lattice)
+        found = probable_entities(
+            distribution.states[1:-1, :, :-1].cpu().numpy(),
+            lambda before, behind: distribution.following(before, behind).cpu().numpy(),
+            *self.entities,
+        )
+        paths = torch.from_numpy(found).to(emissions.device)
         return paths if mask is None else paths.masked_fill(~mask, 0)
 
     @torch.no_grad()

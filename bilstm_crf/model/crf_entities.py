@@ -8,19 +8,19 @@ leads to: below one half, the lower the harder the data (Lipton, Elkan and Narya
 entities that overlap, those are taken whose probabilities exceed the threshold by most together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int64
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bilstm_crf.corpus.schemes import OUTSIDE, SCHEMES
-from bilstm_crf.model.crf_posterior import PathDistribution
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
+Following = Callable[[list[int], list[int]], Floats]
+"""Of some labels, each with one that may come behind it: (time, batch, pairs), the probability that
+a token with the first label is followed by one with the second; 0 at the last token."""
+
 Entity = tuple[int, int, int, float]
 """First token, end, number of the type, probability."""
 
@@ -64,19 +64,20 @@ class EntityLabels:
 
 
 def probable_entities(
-    distribution: PathDistribution, labels: EntityLabels, threshold: float
-) -> Int64[Tensor, "batch time"]:
-    """Return label paths of the most probable entities; the outside label between them.
+    states: Floats, following: Following, labels: EntityLabels, threshold: float
+) -> NDArray[np.int64]:
+    """Return (batch, time) label paths of the most probable entities; outside labels between them.
 
     Args:
-        distribution: of a batch of sentences.
+        states: (time, batch, labels) probability of each label at each token; 0 in the padding.
+        following: how probable it is that one label follows another.
         labels: how entities are written.
         threshold: how probable an entity must be.
     """
-    time, batch = len(distribution.states) - 2, distribution.states.shape[1]
+    time, batch, _ = states.shape
     paths = np.full((batch, time), labels.outside, dtype=np.int64)
     if labels.first:
-        for row, entities in enumerate(_candidates(distribution, labels, threshold)):
+        for row, entities in enumerate(_candidates(states, following, labels, threshold)):
             for start, end, kind, _ in _best_together(entities, threshold):
                 if end - start == 1:
                     paths[row, start] = labels.single[kind]
@@ -84,28 +85,23 @@ def probable_entities(
                 paths[row, start] = labels.first[kind]
                 paths[row, start + 1 : end - 1] = labels.inside[kind]
                 paths[row, end - 1] = labels.last[kind]
-    return torch.from_numpy(paths).to(distribution.states.device)
+    return paths
 
 
 def _candidates(
-    distribution: PathDistribution, labels: EntityLabels, threshold: float
+    states: Floats, following: Following, labels: EntityLabels, threshold: float
 ) -> list[list[Entity]]:
     """Return the entities of each sentence that are more probable than the threshold."""
-
-    def following(before: list[int], behind: list[int]) -> Float[Tensor, "time batch types"]:
-        """Probability that a token's label is followed by another, given the label."""
-        scores = distribution.pairs[before, behind] + distribution.log_gamma[2:, :, behind]
-        return (scores - distribution.log_beta[1:-1, :, before]).exp()
 
     def not_going_on(label: list[int]) -> Floats:
         going_on = following(label, labels.last)
         if labels.inside != labels.last:
             going_on = going_on + following(label, labels.inside)
-        return (1.0 - going_on).clamp(min=0.0).cpu().numpy()
+        remaining: Floats = np.maximum(1.0 - going_on, 0.0)
+        return remaining
 
-    states = distribution.states[1:-1]
-    single = states[:, :, labels.single].cpu().numpy() * not_going_on(labels.single)
-    begins = states[:, :, labels.first].cpu().numpy()
+    single = states[:, :, labels.single] * not_going_on(labels.single)
+    begins = states[:, :, labels.first]
     found: list[list[Entity]] = [[] for _ in range(states.shape[1])]
     for step, row, kind in np.argwhere(single > threshold).tolist():
         found[row].append((step, step + 1, kind, float(single[step, row, kind])))
@@ -114,10 +110,7 @@ def _candidates(
         return found
     ends = not_going_on(labels.last)
     steps = [
-        (
-            following(before, labels.inside).cpu().numpy(),
-            following(before, labels.last).cpu().numpy(),
-        )
+        (following(before, labels.inside), following(before, labels.last))
         for before in (labels.first, labels.inside)
     ]
     for start, row, kind in longer:

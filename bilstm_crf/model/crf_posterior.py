@@ -1,5 +1,6 @@
 """The distribution over the label paths of given sentences, and questions to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -49,6 +50,18 @@ class PathDistribution:
     def _following(self, step: int) -> Float[Tensor, "batch states states"]:
         """Return the log probability that state j follows, given state i at ``step``."""
         return self.pairs + self.log_gamma[step + 1, :, None] - self.log_beta[step, :, :, None]
+
+    def following(
+        self, before: Sequence[int], behind: Sequence[int]
+    ) -> Float[Tensor, "time batch pairs"]:
+        """Return the probability that a token's label, one of ``before``, is followed by another.
+
+        Args:
+            before: labels.
+            behind: for each of them one that may come next; 0 at the last token.
+        """
+        scores = self.pairs[before, behind] + self.log_gamma[2:, :, behind]
+        return (scores - self.log_beta[1:-1, :, before]).exp()
 
     def marginals(self) -> Float[Tensor, "batch time labels"]:
         """Return the probability of each label at each token; 0 in the padding."""

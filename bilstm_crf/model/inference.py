@@ -1,8 +1,8 @@
 """A trained network for prediction in torch: emissions, and from them labels or probabilities.
 
 What does not depend on the sentence is computed once per word form (:meth:`form_inputs`) and
-can be kept by the caller for as long as the weights do not change. For labels alone on a CPU
-see :mod:`bilstm_crf.model.numpy_network`.
+can be kept by the caller for as long as the weights do not change. On a CPU
+:mod:`bilstm_crf.model.numpy_network` does without torch.
 """
 
 from collections.abc import Iterator

@@ -44,6 +44,17 @@ class Packing:
     def num_slots(self) -> int:
         return len(self.steps)
 
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens of each sentence of the batch."""
+        lengths: IntArray = self.mask.sum(1)
+        return lengths
+
+    @property
+    def slots_by_sentence(self) -> IntArray:
+        """Slot of each token, sentence by sentence."""
+        return self.padded[self.mask]
+
 
 def pack(lengths: IntArray) -> Packing:
     """Lay out one or more sentences whose lengths fall, none of them empty.

@@ -1,84 +1,125 @@
-"""Answers to what is asked beside labels: probabilities of entities, of labels and of paths."""
+"""Answers to what is asked beside labels, collected batch by batch, whatever runs the network."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bilstm_crf.corpus.sentence import Span
-from bilstm_crf.model.flat_sentences import FlatSentences
-from bilstm_crf.model.inference import EmissionBatch, InferenceNetwork
+from bilstm_crf.prediction.entity_patterns import EntityPatterns
 from bilstm_crf.prediction.flat_prediction import FlatPrediction
 from bilstm_crf.prediction.label_runs import LabelRuns
-from bilstm_crf.prediction.posterior import EntityPatterns, TemperedHead
 from bilstm_crf.prediction.questions import Questions
 
 IntArray = NDArray[np.int64]
+RankedPaths = list[tuple[list[int], float]]
+"""Label paths of a sentence and their probabilities, best first."""
 
 
-class Answerer:
-    """Labels sentences and answers questions about them.
+class Chain(Protocol):
+    """The distribution over the label paths of some sentences."""
+
+    def marginals(self) -> NDArray[np.floating]:
+        """Return (tokens, labels): how probable each label is, sentence by sentence."""
+
+    def span_probability(
+        self, sentences: IntArray, starts: IntArray, allowed: NDArray[np.bool_], /
+    ) -> NDArray[np.floating]:
+        """See :class:`bilstm_crf.prediction.entity_patterns.SpanProbability`."""
+
+
+class AskedBatch(Protocol):
+    """Some sentences with their scores."""
+
+    @property
+    def sentences(self) -> IntArray:
+        """Their numbers."""
+
+    @property
+    def lengths(self) -> IntArray:
+        """Tokens of each."""
+
+    @property
+    def tokens(self) -> IntArray:
+        """Flat place of each token, sentence by sentence."""
+
+    def label_ids(self) -> IntArray:
+        """Return the label id to predict of each token, sentence by sentence."""
+
+    def chain(self, rows: IntArray | None = None) -> Chain:
+        """Return the distribution, of all sentences or of some of them."""
+
+    def k_best(self, k: int) -> Sequence[RankedPaths]:
+        """Return the k best label paths of each sentence."""
+
+
+class Answers:
+    """Collects what is asked about sentences. Batches may come from several threads.
 
     Args:
-        inference: the network.
+        starts: (sentences + 1,) where each sentence begins.
+        questions: what to find out.
         runs: reads label ids.
         patterns: how entities are written in labels.
-        tempered: the head, for probabilities.
     """
 
     def __init__(
-        self,
-        inference: InferenceNetwork,
-        runs: LabelRuns,
-        patterns: EntityPatterns,
-        tempered: TemperedHead,
+        self, starts: IntArray, questions: Questions, runs: LabelRuns, patterns: EntityPatterns
     ):
-        self._inference, self._runs = inference, runs
-        self._patterns, self._tempered = patterns, tempered
+        self._starts, self._questions = starts, questions
+        self._runs, self._patterns = runs, patterns
+        num_tokens = int(starts[-1])
+        self._labels = np.zeros(num_tokens, dtype=np.int64)
+        rows = num_tokens if questions.needs_marginals else 0
+        self._marginals = np.zeros((rows, len(runs.labels)), dtype=np.float32)
+        # The one path of a sentence without tokens is certain.
+        self._k_best: list[RankedPaths] = [[([], 1.0)]] * (len(starts) - 1)
+        self._entities: list[Span] = []
 
-    @torch.inference_mode()
-    def answer(
-        self, inputs: Tensor, sentences: FlatSentences, questions: Questions
-    ) -> FlatPrediction:
-        """Return the labels of sentences and what is asked of them."""
-        starts = sentences.starts
-        answers = _Answers(starts, len(self._runs.labels), questions)
-        for batch in self._inference.emissions(inputs, sentences):
-            paths = self._inference.head.decode(batch.emissions, batch.mask)
-            found = paths[batch.mask].cpu().numpy()
-            answers.labels[batch.tokens] = found
-            spans = self._entities(batch, found)
-            values: list[float] | None = None
-            if questions.needs_marginals:
-                distribution = self._tempered.distribution(batch.emissions, batch.mask)
-                answers.marginals[batch.tokens] = (
-                    distribution.marginals()[batch.mask].float().cpu().numpy()
-                )
-                values = self._patterns.probabilities(distribution, spans, self._inference.device)
-            elif questions.needs_entities and spans:
-                values = self._probabilities_of_some(batch, spans)
-            for number, (row, span) in enumerate(spans):
-                value = None if values is None else values[number]
-                answers.add_entity(_moved(span, int(starts[batch.sentences[row]]), value))
-            if questions.k_best:
-                best = self._tempered.k_best(batch.emissions, batch.mask, questions.k_best)
-                for sentence, ranked in zip(batch.sentences.tolist(), best, strict=True):
-                    answers.k_best[sentence] = ranked
-        return answers.prediction()
+    def add(self, batch: AskedBatch) -> None:
+        """Label some of the sentences and ask what is to be asked about them."""
+        found = batch.label_ids()
+        self._labels[batch.tokens] = found
+        spans = self._entities_of(found, batch.lengths)
+        values: list[float] | None = None
+        if self._questions.needs_marginals:
+            chain = batch.chain()
+            self._marginals[batch.tokens] = chain.marginals()
+            values = self._patterns.probabilities(chain.span_probability, spans)
+        elif self._questions.needs_entities and spans:
+            # At the cost of the sentences that have any.
+            rows, places = np.unique([row for row, _ in spans], return_inverse=True)
+            moved = [(row, span) for row, (_, span) in zip(places.tolist(), spans, strict=True)]
+            values = self._patterns.probabilities(batch.chain(rows).span_probability, moved)
+        firsts = self._starts[batch.sentences].tolist()
+        for number, (row, span) in enumerate(spans):
+            value = None if values is None else values[number]
+            self._add_entity(_moved(span, firsts[row], value))
+        if self._questions.k_best:
+            best = batch.k_best(self._questions.k_best)
+            for sentence, ranked in zip(batch.sentences.tolist(), best, strict=True):
+                self._k_best[sentence] = ranked
 
-    def _probabilities_of_some(
-        self, batch: EmissionBatch, spans: list[tuple[int, Span]]
-    ) -> list[float]:
-        """Return the probabilities of entities, at the cost of the sentences that have any."""
-        rows, places = np.unique([row for row, _ in spans], return_inverse=True)
-        some = torch.from_numpy(rows).to(batch.mask.device)
-        distribution = self._tempered.distribution(batch.emissions[some], batch.mask[some])
-        moved = [(row, span) for row, (_, span) in zip(places.tolist(), spans, strict=True)]
-        return self._patterns.probabilities(distribution, moved, self._inference.device)
+    def prediction(self) -> FlatPrediction:
+        """Return all that was collected."""
+        questions = self._questions
+        probabilities: Any = None
+        if questions.token_probabilities:
+            probabilities = self._marginals[:, 0].copy()
+            for span in self._entities:
+                probabilities[span.start : span.end] = span.probability
+        return FlatPrediction(
+            label_ids=self._labels,
+            starts=self._starts,
+            entities=sorted(self._entities, key=_by_start),
+            token_probabilities=probabilities,
+            marginals=self._marginals if questions.marginals else None,
+            k_best=self._k_best if questions.k_best else None,
+        )
 
-    def _entities(self, batch: EmissionBatch, found: IntArray) -> list[tuple[int, Span]]:
+    def _entities_of(self, found: IntArray, lengths: IntArray) -> list[tuple[int, Span]]:
         """Return the row of the batch and the entity, counted in tokens of the row."""
-        lengths = batch.mask.sum(1).cpu().numpy()
         starts = np.concatenate([[0], np.cumsum(lengths)])
         spans = self._runs.entities(found, starts)
         rows = np.searchsorted(starts, [span.start for span in spans], side="right") - 1
@@ -87,50 +128,13 @@ class Answerer:
             for row, first, span in zip(rows.tolist(), starts[rows].tolist(), spans, strict=True)
         ]
 
-
-class _Answers:
-    """Collects what was asked, batch by batch.
-
-    Attributes:
-        labels: (tokens,) label ids.
-        marginals: (tokens, labels), or (0, labels) where they are not needed.
-        k_best: ranked paths of each piece.
-    """
-
-    def __init__(self, starts: IntArray, num_labels: int, questions: Questions):
-        num_tokens = int(starts[-1])
-        self._starts, self._questions = starts, questions
-        self.labels = np.zeros(num_tokens, dtype=np.int64)
-        rows = num_tokens if questions.needs_marginals else 0
-        self.marginals = np.zeros((rows, num_labels), dtype=np.float32)
-        # The one path of a sentence without tokens is certain.
-        self.k_best: list[list[tuple[list[int], float]]] = [[([], 1.0)]] * (len(starts) - 1)
-        self._entities: list[Span] = []
-
-    def add_entity(self, span: Span) -> None:
+    def _add_entity(self, span: Span) -> None:
         """Add an entity, counted in tokens of the flat array, unless a threshold drops it."""
         known = span.probability
         if known is None or self._questions.thresholds.keeps(span.type, known):
             self._entities.append(span)
         else:
-            self.labels[span.start : span.end] = 0
-
-    def prediction(self) -> FlatPrediction:
-        """Return all that was collected."""
-        questions = self._questions
-        probabilities = None
-        if questions.token_probabilities:
-            probabilities = self.marginals[:, 0].copy()
-            for span in self._entities:
-                probabilities[span.start : span.end] = span.probability
-        return FlatPrediction(
-            label_ids=self.labels,
-            starts=self._starts,
-            entities=sorted(self._entities, key=_by_start),
-            token_probabilities=probabilities,
-            marginals=self.marginals if questions.marginals else None,
-            k_best=self.k_best if questions.k_best else None,
-        )
+            self._labels[span.start : span.end] = 0
 
 
 def _moved(span: Span, by: int, probability: float | None) -> Span:

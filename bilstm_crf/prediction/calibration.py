@@ -11,7 +11,8 @@ from bilstm_crf.corpus.labels import labels_to_spans
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.errors import DataError
 from bilstm_crf.evaluation.confidence import Calibration, calibrate
-from bilstm_crf.prediction.posterior import EntityPatterns, TemperedHead
+from bilstm_crf.prediction.entity_patterns import EntityPatterns
+from bilstm_crf.prediction.posterior import TemperedHead, asked
 from bilstm_crf.prediction.predictor import Tagger
 
 LOWEST, HIGHEST = 0.05, 20.0
@@ -62,7 +63,7 @@ def fit_temperature(tagger: Tagger, sentences: Sequence[Sentence]) -> FittedTemp
             value
             for one in questions
             for value in patterns.probabilities(
-                head.distribution(one.emissions, one.mask), one.spans, one.emissions.device
+                asked(head.distribution(one.emissions, one.mask), one.emissions.device), one.spans
             )
         ]
 

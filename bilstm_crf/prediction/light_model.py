@@ -1,4 +1,4 @@
-"""Reads a model file without torch, for labels alone: a program that starts in a third of a second.
+"""Reads a model file without torch: a program that starts in a third of a second.
 
 The file is torch's archive: a ZIP of one pickle and the bytes of each tensor. The unpickler here
 builds arrays, dictionaries and plain types and knows no other name. A file that is in any way
@@ -7,6 +7,7 @@ says what is wrong with it.
 """
 
 import io
+import math
 import pickle
 import zipfile
 from collections import OrderedDict
@@ -46,6 +47,7 @@ class LightModel:
         file_scheme: scheme of the training files.
         weights: the network's weights by name.
         record: how it was made.
+        temperature: divisor of all scores before probabilities.
     """
 
     settings: Mapping[str, Any]
@@ -54,6 +56,7 @@ class LightModel:
     file_scheme: str
     weights: Mapping[str, Array]
     record: Mapping[str, Any]
+    temperature: float
 
 
 class UnusualModelError(Exception):
@@ -159,7 +162,10 @@ def _read(content: dict[str, Any]) -> LightModel:
         file_scheme=content["file_scheme"],
         weights=content["weights"],
         record=content["record"],
+        temperature=content["temperature"],
     )
+    if not isinstance(model.temperature, float) or not 0 < model.temperature < math.inf:
+        raise UnusualModelError("no temperature")
     context_limit(model.record.get("config", {}).get("data", {}))
     words, size = model.vocabularies.words, model.settings["word_embeddings"]["size"]
     for name, shape in (

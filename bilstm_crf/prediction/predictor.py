@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from bilstm_crf.corpus.sentence import Sentence
+from bilstm_crf.model.flat_sentences import FlatSentences
 from bilstm_crf.model.inference import EmissionBatch, InferenceNetwork
 from bilstm_crf.model.numpy_network import BATCH_SENTENCES
-from bilstm_crf.prediction.answers import Answerer
-from bilstm_crf.prediction.flat_prediction import FlatPredictor
+from bilstm_crf.prediction.answers import Answers
+from bilstm_crf.prediction.entity_patterns import EntityPatterns
+from bilstm_crf.prediction.flat_prediction import FlatPrediction, FlatPredictor
 from bilstm_crf.prediction.labeller import Labeller, ModelFacts, Prediction
 from bilstm_crf.prediction.model_file import TrainedModel, load_model
-from bilstm_crf.prediction.posterior import EntityPatterns, TemperedHead
+from bilstm_crf.prediction.posterior import TemperedHead
+from bilstm_crf.prediction.questions import Questions
+from bilstm_crf.prediction.torch_answers import TorchBatch
 from bilstm_crf.training.device import choose_device
 from bilstm_crf.training.preparation import form_table
 
@@ -45,6 +51,8 @@ class Tagger(Labeller):
         self.network = model.network().to(self.device)
         self._arguments = (model, device, batch_sentences)
         self._inference = InferenceNetwork(self.network, batch_sentences=batch_sentences)
+        self._patterns = EntityPatterns(self.labels, model.scheme)
+        self._tempered = TemperedHead(self.network.head, model.temperature)
         self._predictors: dict[int, FlatPredictor] = {}
 
     @classmethod
@@ -62,15 +70,18 @@ class Tagger(Labeller):
         process = os.getpid()
         if process not in self._predictors:
             model = self.model
-            answerer = Answerer(
-                self._inference,
-                self._runs,
-                EntityPatterns(self.labels, model.scheme),
-                TemperedHead(self.network.head, model.temperature),
-            )
             table = partial(form_table, model.section, model.vocabularies)
-            self._predictors = {process: FlatPredictor(self._inference, table, answerer.answer)}
+            self._predictors = {process: FlatPredictor(self._inference, table, self._answer)}
         return self._predictors[process]
+
+    @torch.inference_mode()
+    def _answer(
+        self, inputs: Tensor, sentences: FlatSentences, questions: Questions
+    ) -> FlatPrediction:
+        answers = Answers(sentences.starts, questions, self._runs, self._patterns)
+        for scored in self._inference.emissions(inputs, sentences):
+            answers.add(TorchBatch(scored, self._tempered, self.network.head))
+        return answers.prediction()
 
     def emissions(self, sentences: Sequence[Sentence]) -> Iterator[EmissionBatch]:
         """Yield the label scores of sentences in batches of similar length.

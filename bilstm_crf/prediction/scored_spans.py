@@ -11,7 +11,8 @@ from bilstm_crf.corpus.labels import spans_to_labels
 from bilstm_crf.corpus.sentence import Sentence, Span
 from bilstm_crf.model.crf import CRF
 from bilstm_crf.model.crf_posterior import PathDistribution
-from bilstm_crf.prediction.posterior import Distribution, EntityPatterns, TemperedHead
+from bilstm_crf.prediction.entity_patterns import EntityPatterns
+from bilstm_crf.prediction.posterior import Distribution, TemperedHead, asked
 from bilstm_crf.prediction.predictor import Tagger
 
 
@@ -54,7 +55,7 @@ def score_spans(
             rows = [spans[number] for number in numbers]
             known = [[span for span in row if span.type in tagger.types] for row in rows]
             flat = [(row, span) for row, found in enumerate(known) for span in found]
-            values = iter(patterns.probabilities(distribution, flat, emissions.device))
+            values = iter(patterns.probabilities(asked(distribution, emissions.device), flat))
             paths = _path_ids(known, mask, tagger)
             path_values = _path_probabilities(tempered, distribution, emissions, mask, paths)
             for number, row, found, value in zip(numbers, rows, known, path_values, strict=True):

@@ -14,7 +14,8 @@ from bilstm_crf.corpus.labels import (
     spans_to_labels,
 )
 from bilstm_crf.model.crf import CRF, EntityLabels
-from bilstm_crf.prediction.posterior import EntityPatterns
+from bilstm_crf.prediction.entity_patterns import EntityPatterns
+from bilstm_crf.prediction.posterior import asked
 
 SCHEMES = ("BIO", "BIOES", "BMES", "BILOU")
 
@@ -42,8 +43,8 @@ def best_set(
         for kind in ("LOC", "PER")
     ]
     patterns = EntityPatterns(labels, scheme)
-    distribution = crf.distribution(emissions[None])
-    values = patterns.probabilities(distribution, [(0, s) for s in spans], emissions.device)
+    distribution = asked(crf.distribution(emissions[None]), emissions.device)
+    values = patterns.probabilities(distribution, [(0, s) for s in spans])
     likely = [(s, p) for s, p in zip(spans, values, strict=True) if p > threshold]
     best: tuple[float, list[Span]] = (0.0, [])
     for count in range(1, time + 1):

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from bilstm_crf.prediction.light_model import UnusualModelError, read_light_mode
 from bilstm_crf.prediction.light_tagger import LightTagger
 from bilstm_crf.prediction.model_file import load_model, save_model
 from bilstm_crf.prediction.predictor import Tagger
+from bilstm_crf.prediction.questions import Questions, Thresholds
 
 SENTENCES = [["Mira", "Holt", "sang", "in", "Norvale", "."], [], ["日本"], ["x"] * 30]
 
@@ -50,6 +52,51 @@ def test_labels_like_the_full_tagger(tmp_path: Path, half: bool):
     wanted = full.predict_tokens(SENTENCES)
     assert light.predict_tokens(SENTENCES) == wanted
     assert any(label != "O" for labels in wanted for label in labels)
+
+
+QUESTIONS = {
+    "probabilities": Questions(probabilities=True),
+    "thresholds": Questions(thresholds=Thresholds(0.2, {"PER": 0.4})),
+    "every probability": Questions(token_probabilities=True, marginals=True),
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "IOB1": {"scheme": "IOB1"},
+    "tempered": {"temperature": 2.5, "crf": {"outside_bias": 0.4}},
+    "softmax": {"head": "softmax", "temperature": 0.7},
+    "members": {"members": 3},
+    "probable entities": {"crf": {"decoding": "expected_f1", "entity_threshold": 0.15}},
+    "windows": {"config": {"data": {"context": "document", "context_tokens": 9}}},
+}
+
+
+@pytest.mark.parametrize("questions", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("settings", MODELS.values(), ids=MODELS)
+def test_answers_like_the_full_tagger(
+    tmp_path: Path, settings: dict[str, Any], questions: Questions
+):
+    save_model(random_model(**settings), tmp_path / "model.pt")
+    full = Tagger.load(tmp_path / "model.pt")
+    sentences = [*SENTENCES, ["Holt"], ["Mira", "."] * 4]
+    tokens = [token for sentence in sentences for token in sentence]
+    starts = np.cumsum([0, *map(len, sentences)])
+    wanted = full.predict_flat(tokens, starts, {}, questions)
+    assert wanted.entities
+    for threads in (1, 2):
+        light = LightTagger(tmp_path / "model.pt", batch_sentences=2, threads=threads)
+        found = light.predict_flat(tokens, starts, {}, questions)
+        assert found.label_ids.tolist() == wanted.label_ids.tolist()
+        assert [replace(span, probability=None) for span in found.entities or []] == [
+            replace(span, probability=None) for span in wanted.entities
+        ]
+        assert [span.probability for span in found.entities or []] == pytest.approx(
+            [span.probability for span in wanted.entities], abs=1e-5
+        )
+        for name in ("marginals", "token_probabilities"):
+            one, other = getattr(found, name), getattr(wanted, name)
+            assert (one is None) == (other is None)
+            if other is not None:
+                np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 class Harmful:
@@ -112,12 +159,13 @@ def test_a_model_whose_parts_do_not_fit_is_left_to_torch(model_file: Path, chang
         LightTagger(model_file)
 
 
-def test_labelling_imports_no_torch(model_file: Path):
+def test_labels_and_probabilities_import_no_torch(model_file: Path):
     save_model(random_model(), model_file)
     program = (
         "import sys; from pathlib import Path\n"
         "from bilstm_crf.prediction.light_tagger import LightTagger\n"
-        f"LightTagger(Path({str(model_file)!r})).predict(['Mira sang in Norvale.'])\n"
+        f"tagger = LightTagger(Path({str(model_file)!r}))\n"
+        "tagger.predict(['Mira sang in Norvale.'], probabilities=True)\n"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
