@@ -62,8 +62,9 @@ def score_best_model(
             "weights_sha256": best.weights_hash(),
         },
     )
-    if scores:
-        _write_page(folder, Tagger(best, str(device)))
+    if not scores:
+        logger.info("no data.dev and no data.test: nothing to score")
+    _write_page(folder, Tagger(best, str(device)))
     folder.state.unlink(missing_ok=True)
     for name, result in scores.items():
         numbers = f"P {100 * result.precision:.2f} R {100 * result.recall:.2f}"

@@ -63,6 +63,19 @@ def test_a_finished_run_is_reported(
     assert names >= {"report.html", "analysis.json", "predictions.conll"}
 
 
+def test_a_run_without_anything_to_score_says_so_and_reports_its_loss(
+    command: Callable, make_config: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(final_scores, "write_run_report", write_run_report)
+    config = make_config(epochs=1, data={"dev": None, "test": None})
+    done = command("train", config, "--output-dir", tmp_path / "run")
+    assert done.code == 0
+    assert "no data.dev and no data.test: nothing to score" in done.err
+    assert f"report: {tmp_path}/run/report.html" in done.err
+    assert "train_loss" in (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8")
+    assert not (tmp_path / "run" / "report.txt").exists()
+
+
 def test_a_report_that_cannot_be_made_does_not_spoil_the_run(
     command: Callable,
     make_config: Callable,
