@@ -238,7 +238,10 @@ def predict(
         typer.Option(metavar="X", help="Drop less probable entities: 0.9, or PER=0.5; repeatable."),
     ] = None,
     k_best: Annotated[
-        int, typer.Option(min=0, help="Give so many best label paths of each sentence (jsonl).")
+        int,
+        typer.Option(
+            min=0, max=100, help="Give so many best label paths of each sentence (jsonl)."
+        ),
     ] = 0,
     tokens: Annotated[
         str,

@@ -52,7 +52,10 @@ def explain(errors: Iterable[ErrorDetails], document: Document, root: type[Secti
     for (path, key), said in messages.items():
         if any(_is_within(other, path) for other, _ in messages):
             continue  # it could be a single value as well, but a list was meant
-        number, place = document.place(path)
+        # A rule between several keys begins with the name of one.
+        number, place = document.place(
+            path or tuple(said[0].partition(" ")[0].strip(":").split("."))
+        )
         where = f"{place}: {key}" if key else place
         found.append((number, f"{where}: {' or '.join(said)}{_found(document.values, path, said)}"))
     return "\n".join(text for _, text in sorted(found, key=lambda item: item[0]))

@@ -33,7 +33,8 @@ class DataError(BilstmCrfError):
 
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None):
         self.path, self.line = path, line
-        where = "" if path is None else f"{path}:" if line is None else f"{path}:{line}:"
+        name = "standard input" if str(path) == "-" else path
+        where = "" if path is None else f"{name}:" if line is None else f"{name}:{line}:"
         super().__init__(f"{where} {message}".strip())
 
 

@@ -136,11 +136,20 @@ def test_rules_between_keys_name_both(write: Any) -> None:
         "a.yaml:2: training: schedule.warm_up (3) is more than training.epochs (2)"
     ]
     assert mistakes(write("data: {train: x}\ntraining: {patience: 2}\n")) == [
-        "a.yaml: training.patience needs data.dev, which chooses the best epoch"
+        "a.yaml:2: training.patience needs data.dev, which chooses the best epoch"
     ]
     assert mistakes(write("data: {train: x}\ntraining: {schedule: plateau}\n")) == [
-        "a.yaml: training.schedule plateau needs data.dev, whose F1 it follows"
+        "a.yaml:2: training.schedule plateau needs data.dev, whose F1 it follows"
     ]
+
+
+def test_a_rule_broken_by_the_command_line_names_the_option(write: Any) -> None:
+    path = write("data: {train: x}\nmodel: {crf: {margin: 1}}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, ["model.head=softmax", "model.crf.decoding=expected_f1"])
+    place, _, rule = str(caught.value).partition(": ")
+    assert place == "--set model.crf.decoding=expected_f1"
+    assert rule == "model.crf.decoding: expected_f1 needs model.head: crf"
 
 
 def test_a_network_that_sees_nothing_is_refused(write: Any) -> None:

@@ -59,6 +59,7 @@ def load_labeller(model: Path, options: PredictOptions) -> Labeller:
 
     Raises:
         ModelFileError: the model cannot be used.
+        ConfigError: it cannot do what is asked.
     """
     if not options.k_best and not options.vectors and _is_cpu(options.device):
         threads = options.threads or len(os.sched_getaffinity(0))
@@ -75,9 +76,16 @@ def load_labeller(model: Path, options: PredictOptions) -> Labeller:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     trained = load_model(model)
+    if options.k_best and trained.section.head != "crf":
+        raise ConfigError(
+            f"--k-best: {model} was trained with model.head: {trained.section.head}, which scores "
+            "each token by itself; only a crf has best label paths"
+        )
     if options.vectors:
         trained = with_vectors(trained, options.vectors)
-    return Tagger(trained, options.device, batch_sentences=options.batch_size)
+    # Memory grows with the paths that are kept of each sentence.
+    sentences = max(1, options.batch_size // max(1, options.k_best))
+    return Tagger(trained, options.device, batch_sentences=sentences)
 
 
 def _is_cpu(device: str) -> bool:

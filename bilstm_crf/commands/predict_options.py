@@ -59,5 +59,7 @@ class PredictOptions:
         """
         if self.k_best and output_format != "jsonl":
             raise ConfigError("--k-best needs --output-format jsonl")
+        if self.probabilities and output_format not in ("jsonl", "tokens", "conll", "html"):
+            raise ConfigError("--probabilities needs --output-format jsonl, tokens, conll or html")
         if self.marginals and output_format not in ("jsonl", "tokens", "conll"):
             raise ConfigError("--marginals needs --output-format jsonl, tokens or conll")

@@ -84,6 +84,7 @@ class PredictionJob:
             if source.format != "tokens":
                 yield from map(str.encode, self._written([source], "tokens"))
                 continue
+            self._tell_that_tokens_are_there(source)
             questions = Questions(
                 token_probabilities=bool(self._options.probabilities),
                 marginals=self._options.marginals,
@@ -102,8 +103,10 @@ class PredictionJob:
 
     def _written(self, sources: Iterable["Source"], name: str) -> Iterator[str]:
         """Yield documents in the format of a name."""
+        probabilities = self._options.wants_probabilities(name)
         questions = Questions(
-            probabilities=self._options.wants_probabilities(name),
+            probabilities=probabilities,
+            token_probabilities=probabilities and name == "tokens",
             marginals=self._options.marginals,
             thresholds=self._thresholds,
             k_best=self._options.k_best,
@@ -124,9 +127,17 @@ class PredictionJob:
 
     def _reader(self, source: "Source") -> TextLines | JsonLines | TokenSentences:
         if source.format == "tokens":
+            self._tell_that_tokens_are_there(source)
             return TokenSentences(source.path, self._settings, self._labeller.context_tokens)
         kind = JsonLines if source.format == "jsonl" else TextLines
         return kind(source.path, partial(sentences_of, unit=self._unit))
+
+    def _tell_that_tokens_are_there(self, source: "Source") -> None:
+        if self._options.tokens != "auto":
+            logger.warning(
+                "--tokens %s: %s has a token a line, which is not cut", self._options.tokens,
+                source.name,
+            )  # fmt: skip
 
     def _blocks(self, source: "Source") -> Iterator[bytes]:
         for block in source.blocks():
@@ -141,6 +152,10 @@ class Source:
         path: the file, or ``-``.
         format_: ``auto`` or what it is.
         settings: how to read it.
+
+    Attributes:
+        name: what messages call it.
+        format: what it is.
     """
 
     def __init__(self, path: Path, format_: str, settings: ReaderSettings):
@@ -157,9 +172,9 @@ class Source:
         self._last_end: LastEnd = last_line_end
         if self.format == "tokens":
             self._last_end = sentence_ends(head, settings, path)
-        name = "standard input" if path == STANDARD_INPUT else path
+        self.name = "standard input" if path == STANDARD_INPUT else str(path)
         marked = f" in {self._encoding}" * (self._encoding != settings.encoding)
-        logger.info("%s: read as %s%s", name, _DESCRIPTIONS[self.format], marked)
+        logger.info("%s: read as %s%s", self.name, _DESCRIPTIONS[self.format], marked)
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the whole input in blocks of whole lines or, of token lines, whole sentences.

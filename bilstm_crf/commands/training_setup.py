@@ -1,6 +1,7 @@
 """All that a training run needs before its first step: corpora, network, trainer."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +10,9 @@ from bilstm_crf.commands.stop_signals import StopSignals
 from bilstm_crf.config import Config
 from bilstm_crf.corpus.encoding import EncodedCorpus
 from bilstm_crf.corpus.label_ids import LearnedLabels
+from bilstm_crf.errors import ConfigError
 from bilstm_crf.evaluation.metrics import EntityScores
+from bilstm_crf.model.crf import CRFSection
 from bilstm_crf.model.tagger import TaggerNetwork
 from bilstm_crf.prediction.model_file import TrainedModel
 from bilstm_crf.training.corpora import HeldOut, hold_out, read_corpus, read_training_corpus
@@ -70,6 +73,7 @@ def set_up_training(
         "seed %d, device %s, %d torch threads", config.seed, device, torch.get_num_threads()
     )
     learned = read_training_corpus(config.data, config.labels)
+    _check_type_weights(config.model.crf, learned.types)
     others = {
         "dev": read_corpus(config.data, config.labels, "dev"),
         "test": read_corpus(config.data, config.labels, "test"),
@@ -156,6 +160,21 @@ class _DevScorer:
         return scores
 
 
+def _check_type_weights(section: CRFSection, types: Sequence[str]) -> None:
+    for name in section.type_weights:
+        if name not in types:
+            raise ConfigError(
+                f"model.crf.type_weights: {name!r} is no entity type of the training data, "
+                f"which has {', '.join(types) or 'none'}"
+            )
+    weights = (section.missed_weight, section.spurious_weight, *section.type_weights.values())
+    if not section.margin and any(weight != 1.0 for weight in weights):
+        logger.warning(
+            "model.crf.margin is 0: missed_weight, spurious_weight and type_weights, which "
+            "multiply it, change nothing"
+        )
+
+
 def _read_vectors(
     config: Config, train: EncodedCorpus, others: list[EncodedCorpus]
 ) -> PretrainedVectors | None:
@@ -165,6 +184,12 @@ def _read_vectors(
     splits = [train] if words.store == "train" else [train, *others]
     needed = None if words.store == "all" else [form for c in splits for form in c.forms]
     vectors = PretrainedVectors(words, needed)
+    if vectors.size != words.size:
+        names = ", ".join(str(path) for path in words.vector_paths)
+        raise ConfigError(
+            f"model.word_embeddings.size is {words.size}, but the vectors in {names} have "
+            f"size {vectors.size}; set model.word_embeddings.size: {vectors.size}"
+        )
     log_hit_rates(train.form_counts(), vectors)
     return vectors
 

@@ -118,7 +118,10 @@ class RowCollector:
 
     def _check_numbers(self, fields: list[bytes], place: int) -> None:
         if len(fields) != self.size:
-            message = f"{len(fields)} numbers where {self.size} are needed"
+            message = (
+                f"{len(fields)} numbers where {self.size} are needed; a file of word vectors has a "
+                "word and its numbers on each line"
+            )
             raise DataError(message, self._path, place)
         for field in fields:
             value = parse_numbers(field)

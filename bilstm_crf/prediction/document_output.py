@@ -9,6 +9,7 @@ from bilstm_crf.corpus.writers import WRITERS
 from bilstm_crf.evaluation.markup import MarkedText, mark_up_html
 from bilstm_crf.prediction.documents import LabelledDocument
 from bilstm_crf.prediction.labeller import Prediction
+from bilstm_crf.prediction.token_columns import probability_cells
 
 _DIGITS = 6
 """Decimals of a probability."""
@@ -21,11 +22,22 @@ DocumentFormat = Callable[[Iterable[LabelledDocument], str], Iterator[str]]
 
 
 def write_token_lines(documents: Iterable[LabelledDocument], scheme: str) -> Iterator[str]:
-    """Yield each token, a tab and its label, and an empty line after each sentence."""
+    """Yield each token, a tab and its label, and an empty line after each sentence.
+
+    Probabilities that were asked for follow in further columns.
+    """
     for document in documents:
         for one in document.predictions:
-            rows = zip(one.sentence.tokens, one.labels, strict=True)
-            yield "".join([f"{token}\t{label}\n" for token, label in rows]) + "\n"
+            rows = zip(one.sentence.tokens, one.labels, _further_columns(one), strict=True)
+            yield "".join([f"{token}\t{label}{rest}\n" for token, label, rest in rows]) + "\n"
+
+
+def _further_columns(prediction: Prediction) -> Iterable[str]:
+    values, marginals = prediction.token_probabilities, prediction.marginals
+    if values is None and marginals is None:
+        return [""] * len(prediction.labels)
+    rows = None if marginals is None else (row.items() for row in marginals)
+    return ("".join(f"\t{cell}" for cell in cells) for cells in probability_cells(values, rows))
 
 
 def write_jsonl(documents: Iterable[LabelledDocument], scheme: str) -> Iterator[str]:

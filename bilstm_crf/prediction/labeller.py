@@ -42,6 +42,7 @@ class Prediction:
         spans: entities, counted in tokens; with probabilities if those were asked for.
         marginals: for each token the probability of each of the model's labels, or None.
         k_best: the best sets of entities with their probabilities, best first, or None.
+        token_probabilities: how probable each token's entity is, or that it is in none; or None.
     """
 
     sentence: Sentence
@@ -49,6 +50,7 @@ class Prediction:
     spans: list[Span]
     marginals: list[dict[str, float]] | None = None
     k_best: list[tuple[float, list[Span]]] | None = None
+    token_probabilities: list[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,7 @@ class Labeller:
             opens,
         )
         labels = [self.file_labels[i] for i in self.in_file_scheme(found).tolist()]
-        entities = deque(self.entities(found))
+        entities, values = deque(self.entities(found)), found.token_probabilities
         for sentence, (first, last) in zip(window, pairwise(starts.tolist()), strict=True):
             spans: list[Span] = []
             while entities and entities[0].start < last:
@@ -284,6 +286,7 @@ class Labeller:
                 spans,
                 self._marginals(found, first, last),
                 self._k_best(found, first, last),
+                None if values is None else values[first:last].tolist(),
             )
 
     def _marginals(

@@ -11,11 +11,9 @@ from bilstm_crf.errors import DataError
 from bilstm_crf.prediction.flat_prediction import FlatPrediction
 from bilstm_crf.prediction.labeller import Labeller
 from bilstm_crf.prediction.questions import Questions
+from bilstm_crf.prediction.token_columns import probability_cells
 from bilstm_crf.prediction.token_lines import TokenLines, wrong_byte
 from bilstm_crf.prediction.window_lines import line_reader
-
-_LEAST_MARGINAL = 0.001
-"""Labels less probable than this are not listed."""
 
 
 class LineAligned:
@@ -122,27 +120,14 @@ class LineAligned:
 
     def _numbers(self, prediction: FlatPrediction) -> list[bytes]:
         """Return the further columns of each token."""
-        columns: list[list[str]] = []
-        if prediction.token_probabilities is not None:
-            columns.append([f"{value:.4f}" for value in prediction.token_probabilities.tolist()])
-        if prediction.marginals is not None:
-            labels = self._tagger.labels
-            columns.append(
-                [
-                    "|".join(
-                        f"{labels[i]}={row[i]:.4f}"
-                        for i in np.argsort(-row, kind="stable")
-                        if row[i] >= _LEAST_MARGINAL
-                    )
-                    for row in prediction.marginals
-                ]
-            )
+        values, rows = prediction.token_probabilities, prediction.marginals
+        cells = probability_cells(
+            None if values is None else values.tolist(),
+            None if rows is None else (zip(self._tagger.labels, row, strict=True) for row in rows),
+        )
         delimiter = self._delimiter.decode()
         cell = self._reader.cell if self._keep_columns else str
-        return [
-            "".join(delimiter + cell(value) for value in row).encode()
-            for row in zip(*columns, strict=True)
-        ]
+        return ["".join(delimiter + cell(one) for one in row).encode() for row in cells]
 
     @property
     def _delimiter(self) -> bytes:

@@ -113,7 +113,9 @@ class _Recode:
         if self._decoder is None:
             if b"\0" in data:
                 message = "NUL character: not a text file, or one in UTF-16 or UTF-32"
-                raise DataError(f"{message} (--set data.encoding=NAME)", self._path)
+                line = self._line + data.count(b"\n", 0, data.index(b"\0"))
+                raise DataError(f"{message} (--set data.encoding=NAME)", self._path, line)
+            self._line += data.count(b"\n")
             return data
         try:
             text = self._decoder.decode(data, final)

@@ -35,6 +35,11 @@ def with_vectors(model: TrainedModel, paths: Sequence[Path]) -> TrainedModel:
         raise ConfigError("--vectors: the model was trained without word vectors")
     section = model.section.word_embeddings.model_copy(update={"vectors": [str(p) for p in paths]})
     vectors = PretrainedVectors(section, None)
+    if vectors.size != section.size:
+        raise ConfigError(
+            f"--vectors {' '.join(str(path) for path in paths)}: vectors of size {vectors.size}, "
+            f"where the model has size {section.size}; give the files that it was trained with"
+        )
     words = model.vocabularies.words
     known = {*words.trained, *words.stored}
     added = [word for word in vectors.words if word not in known]

@@ -12,6 +12,7 @@ line between sentences; in Python:
     Predictor("exported").predict([["Ada", "lives", "in", "Oslo"]])
 """
 
+import argparse
 import json
 import re
 import sys
@@ -405,5 +406,26 @@ def _label_file(path: str) -> None:
     sys.stdout.buffer.write("\n".join(written).encode("utf-8"))
 
 
+def main() -> None:
+    """Label the file that the command line names."""
+    parser = argparse.ArgumentParser(
+        description="Labels a file with a token a line and an empty line between sentences; "
+        "writes each token, a tab and its label."
+    )
+    parser.add_argument("file", nargs="?", default="-", help="UTF-8; - or nothing: standard input")
+    path = parser.parse_args().file
+    try:
+        _label_file(path)
+    except OSError as error:
+        sys.exit(f"error: {path}: {error.strerror}")
+    except UnicodeDecodeError as error:
+        sys.exit(
+            f"error: {path}: byte 0x{error.object[error.start]:02x} at offset {error.start} "
+            "is not UTF-8"
+        )
+    except ValueError as error:
+        sys.exit(f"error: {path}: {error}")
+
+
 if __name__ == "__main__":
-    _label_file(sys.argv[1] if len(sys.argv) > 1 else "-")
+    main()

@@ -19,7 +19,6 @@ from bilstm_crf.corpus.vocabulary import (
     lookup_keys,
     training_key,
 )
-from bilstm_crf.errors import ConfigError
 from bilstm_crf.model.crf import CRF, EntityLabels
 from bilstm_crf.model.tagger import ModelSection, TableSizes, TaggerNetwork
 from bilstm_crf.model.word_embeddings import WordEmbeddingsSection
@@ -35,8 +34,10 @@ class PretrainedVectors:
         wanted_forms: the word forms whose vectors are needed, or None for all the files hold.
 
     Raises:
-        ConfigError: the size of the vectors is not ``model.word_embeddings.size``.
         DataError: a file cannot be read, or a row is wrong.
+
+    Attributes:
+        size: numbers of a word, those of all files together.
     """
 
     def __init__(self, section: WordEmbeddingsSection, wanted_forms: Sequence[str] | None):
@@ -51,12 +52,6 @@ class PretrainedVectors:
         self.size = sum(file.matrix.shape[1] for file in self._files)
         for path, file in zip(section.vector_paths, self._files, strict=True):
             logger.info("%s: %d vectors of size %d", path, len(file.words), file.matrix.shape[1])
-        if self._files and self.size != section.size:
-            names = ", ".join(str(path) for path in section.vector_paths)
-            raise ConfigError(
-                f"model.word_embeddings.size is {section.size}, but the vectors in {names} have "
-                f"size {self.size}; set model.word_embeddings.size: {self.size}"
-            )
 
     @property
     def words(self) -> dict[str, int]:

@@ -129,6 +129,51 @@ def test_thresholds_marginals_and_k_best(model: Path, tmp_path: Path):
     assert len(row["k_best"][0]) == 3
 
 
+def test_text_as_token_lines_has_the_probabilities_of_token_lines(model: Path, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("Mira Holt sang", encoding="utf-8")
+    (tmp_path / "tokens.txt").write_text("Mira\nHolt\nsang\n", encoding="utf-8")
+    for options in (["--probabilities"], ["--marginals"], ["--probabilities", "--marginals"]):
+        formats = ("--input-format", "text", "--output-format", "tokens")
+        text = run(model, tmp_path / "text.txt", *formats, *options)
+        rows = run(model, tmp_path / "tokens.txt", *options)
+        assert text.strip() == rows.strip()
+        assert rows.split(b"\n")[0].count(b"\t") == 1 + len(options)
+
+
+def test_the_best_paths_need_a_crf_and_have_a_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    save_model(random_model(head="softmax"), tmp_path / "model.pt")
+    (tmp_path / "in.txt").write_text("Mira\n", encoding="utf-8")
+    options = ("--output-format", "jsonl", "--k-best", "2")
+    message = fails(capsys, tmp_path / "model.pt", tmp_path / "in.txt", *options)
+    assert "model.head: softmax, which scores each token by itself" in message
+    arguments = ["predict", str(tmp_path / "model.pt"), "-", *options[:-1], "101"]
+    assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_more_vectors_must_have_the_size_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "vectors.txt").write_text("Oslo 1 2 3\n", encoding="utf-8")
+    section = {"size": 8, "vectors": "first.txt"}
+    save_model(random_model(word_embeddings=section), tmp_path / "model.pt")
+    (tmp_path / "in.txt").write_text("Mira\n", encoding="utf-8")
+    message = fails(
+        capsys, tmp_path / "model.pt", tmp_path / "in.txt", "--vectors", tmp_path / "vectors.txt"
+    )
+    assert "vectors of size 3, where the model has size 8" in message
+
+
+def test_a_way_to_cut_tokens_that_are_there_is_told_to_be_ignored(model: Path, tmp_path: Path):
+    (tmp_path / "in.txt").write_text("Mira\nsang\n", encoding="utf-8")
+    for more in ([], ["--output-format", "jsonl"]):
+        arguments = ["predict", str(model), str(tmp_path / "in.txt"), "--tokens", "characters"]
+        result = CliRunner().invoke(app, [*arguments, *more])
+        assert result.exit_code == 0
+        assert "in.txt has a token a line, which is not cut" in result.stderr
+
+
 def test_several_inputs_follow_each_other(model: Path, tmp_path: Path):
     for name, text in (("a.txt", "Mira\nsang"), ("b.txt", "Holt\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -159,12 +204,17 @@ def test_mistakes_are_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     assert "such as spacy:en" in fails(capsys, model, path, "--tokens", "spacy")
     assert "no type 'ORG'" in fails(capsys, model, path, "--threshold", "ORG=0.5")
     assert "--k-best needs" in fails(capsys, model, path, "--k-best", "2")
+    assert "--probabilities needs" in fails(
+        capsys, model, path, "--probabilities", "--output-format", "inline"
+    )
     assert "--marginals needs" in fails(
         capsys, model, path, "--marginals", "--output-format", "inline"
     )
     assert "without word vectors" in fails(capsys, model, path, "--vectors", path)
     (tmp_path / "folder").mkdir()
     assert "cannot be written" in fails(capsys, model, path, "--output", path / "out")
+    path.write_bytes(b"Mira\nHo\0lt\n")
+    assert f"{path}:2: NUL character" in fails(capsys, model, path)
     path.write_text('{"text": "a"}\n{"b": 1}\n', encoding="utf-8")
     assert f"{path}:2: expected a 'text'" in fails(capsys, model, path)
 
@@ -290,4 +340,6 @@ def test_a_file_that_says_its_encoding_is_read_in_it(
         capsys, model, path, "--set", "data.encoding=latin-1"
     )
     path.write_bytes("Mira\nsang\n".encode(encoding + "-le"))
-    assert f"{path}: NUL character: not a text file, or one in UTF-16" in fails(capsys, model, path)
+    assert f"{path}:1: NUL character: not a text file, or one in UTF-16" in fails(
+        capsys, model, path
+    )

@@ -137,6 +137,19 @@ def test_entities_by_probability_from_training_to_prediction(
     ]
 
 
+def test_weights_of_types_that_are_not_there_or_of_no_margin_are_told(
+    command: Callable, make_config: Callable
+) -> None:
+    weights = ("--set", "model.crf.type_weights={PERSON: 2}")
+    done = command("train", make_config(epochs=1), *weights)
+    assert done.code == 1
+    assert "model.crf.type_weights: 'PERSON' is no entity type of the training data" in done.err
+    assert "which has LOC, PER" in done.err
+    done = command("train", make_config(epochs=1), "--set", "model.crf.missed_weight=2")
+    assert done.code == 0
+    assert "warning: model.crf.margin is 0" in done.err
+
+
 def test_entities_by_probability_need_a_crf_and_beginnings(
     command: Callable, make_config: Callable
 ) -> None:

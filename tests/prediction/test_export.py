@@ -126,6 +126,22 @@ def test_exported_file_runs_alone(tmp_path: Path) -> None:
     assert done.stdout.decode("utf-8") == "\n".join(lines)
 
 
+def test_exported_file_tells_mistakes_in_one_line(tmp_path: Path) -> None:
+    export.write_tables(make_model(), tmp_path)
+    (tmp_path / "latin.txt").write_bytes(b"Zo\xeb\n")
+    for argument, message in (
+        ("missing.txt", "error: missing.txt: No such file or directory\n"),
+        ("latin.txt", "error: latin.txt: byte 0xeb at offset 2 is not UTF-8\n"),
+        (".", "error: .: Is a directory\n"),
+    ):
+        command = [sys.executable, "-I", "predictor.py", argument]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
+    command = [sys.executable, "-I", "predictor.py", "--help"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True)
+    assert shown.stdout.startswith("usage: predictor.py")
+
+
 def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(RunError, match="cannot be written"):

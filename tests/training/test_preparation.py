@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from bilstm_crf.errors import ConfigError
 from bilstm_crf.model.word_embeddings import WordEmbeddingsSection
 from bilstm_crf.training.preparation import PretrainedVectors
 
@@ -22,8 +21,10 @@ def test_what_is_odd_about_a_vectors_file_is_told_once_with_its_name(
     assert warnings == [f"{path}: 9 rows announced, 2 read"]
 
 
-def test_vectors_of_another_size_than_configured_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "small.txt"
-    path.write_text(ROWS, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"size is 100, but .*small\.txt have size 3; set"):
-        PretrainedVectors(WordEmbeddingsSection(size=100, vectors=str(path)), None)
+def test_files_side_by_side_add_up_their_sizes(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text(ROWS, encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("one.txt", "two.txt")]
+    vectors = PretrainedVectors(WordEmbeddingsSection(size=6, vectors=files), None)
+    assert vectors.size == 6
+    assert vectors.matrix(["holt"]).tolist() == [pytest.approx([0.4, 0.5, 0.6] * 2)]
