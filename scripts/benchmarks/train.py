@@ -97,9 +97,10 @@ def _sizes(options: argparse.Namespace) -> list[str]:
 def _measure(options: argparse.Namespace) -> list[Tool]:
     ours = [sys.executable, str(FOLDER / "_train_ours.py"), *_sizes(options)]
     tools = [Tool(f"bilstm-crf, {precision}", [*ours, precision]) for precision in PRECISIONS]
-    tools.append(
-        Tool("bilstm-crf, float32, with the second task", [*ours, "float32", "--defaults"])
-    )
+    tools += [
+        Tool(f"bilstm-crf, {precision}, with the second task", [*ours, precision, "--defaults"])
+        for precision in PRECISIONS
+    ]
     for name, module in PEER_MODULES.items():
         if options.only is not None and name not in options.only:
             continue
