@@ -174,12 +174,37 @@ def allowed_transitions(labels: Sequence[str], scheme: str) -> AllowedTransition
     scheme = scheme_name(scheme)
     start = [is_transition_allowed(scheme, None, label) for label in labels]
     end = [is_transition_allowed(scheme, label, None) for label in labels]
-    pairs = [[is_transition_allowed(scheme, one, two) for two in labels] for one in labels]
+    parts = [split_label(label) for label in labels]
+    prefixes, types = sorted({prefix for prefix, _ in parts}), sorted({name for _, name in parts})
+    # What may follow what depends on the two prefixes, and on whether the types are the same.
+    same, other = (
+        np.array(
+            [
+                [
+                    is_transition_allowed(scheme, _joined(one, "X"), _joined(two, name))
+                    for two in prefixes
+                ]
+                for one in prefixes
+            ],
+            dtype=np.bool_,
+        ).reshape(len(prefixes), len(prefixes))
+        for name in ("X", "Y")
+    )
+    prefix = np.array([prefixes.index(one) for one, _ in parts], dtype=np.int64)
+    kind = np.array([types.index(name) for _, name in parts], dtype=np.int64)
+    pairs = prefix[:, None], prefix
     return AllowedTransitions(
         start=np.array(start, dtype=np.bool_),
-        pairs=np.array(pairs, dtype=np.bool_).reshape(len(labels), len(labels)),
+        pairs=np.where(kind[:, None] == kind, same[pairs], other[pairs]),
         end=np.array(end, dtype=np.bool_),
     )
+
+
+def _joined(prefix: str, entity_type: str) -> str:
+    """Return the label that :func:`split_label` splits so."""
+    if prefix == OUTSIDE:
+        return OUTSIDE
+    return f"{prefix}-{entity_type}" if prefix else entity_type
 
 
 def model_labels(types: Sequence[str], scheme: str) -> list[str]:

@@ -120,6 +120,17 @@ def test_allowed_transitions_agree_with_iobes(scheme, encoding, letters):
             assert found.pairs[i, j] == legal[theirs[one], theirs[two]], (one, two)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_allowed_transitions_are_those_of_each_pair_of_labels(scheme):
+    labels = [*model_labels(["A", "B-C", "D"], scheme), "Q-A", "A"]
+    found = allowed_transitions(labels, scheme)
+    for i, one in enumerate(labels):
+        assert found.start[i] == is_transition_allowed(scheme, None, one)
+        assert found.end[i] == is_transition_allowed(scheme, one, None)
+        for j, two in enumerate(labels):
+            assert found.pairs[i, j] == is_transition_allowed(scheme, one, two), (one, two)
+
+
 def test_the_allowed_transitions_of_bio_drawn_as_a_table():
     labels = ["O", "B-A", "I-A", "B-B", "I-B"]
     found = allowed_transitions(labels, "bio")
